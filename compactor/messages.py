@@ -1,0 +1,548 @@
+"""The frozen nouns of a conversation, the one reader that makes them, and the pairing rules of a transcript.
+
+Plain data (camelCase keys, as parsed from JSON) and the nouns of this module are read by the same function. What
+real sessions hold beyond the plain subset (thinking, media, provider items, blocks in user messages and tool
+results, metadata) exists as nouns and in this project's own file format; in plain data it is refused.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeAlias, TypeGuard
+
+import attrs
+
+from .errors import CompactionError, ErrorCode, kind_name, shown
+from .plain import EMPTY, MISSING, SESSION_LIMITS, Faulty, JsonObject, Limits, Tally, frozen_object, is_object, limit_error
+
+MEDIA_UNITS: Final = 6_400
+"""What an image or a file costs when its owner says nothing: 1,600 tokens, a full-size image at the large providers,
+at four code points each."""
+
+
+def _size(value: object) -> str:
+    """Describe a text or a collection in a repr without showing it: reprs end up in logs."""
+    return f"<{len(value)} {'characters' if isinstance(value, str) else 'blocks'}>" if isinstance(value, str | tuple) else "<…>"
+
+
+def _meta(value: object) -> JsonObject:
+    return EMPTY if value is None else frozen_object(value)
+
+
+def _blocks(value: object) -> object:
+    return tuple(value) if type(value) is list else value
+
+
+def _said(value: object) -> object:
+    return (Text(value),) if type(value) is str else _blocks(value)
+
+
+_id: Any = attrs.field(default=None, kw_only=True)
+_metadata: Any = attrs.field(default=EMPTY, kw_only=True, converter=_meta, repr=lambda meta: f"<{len(meta)} keys>")
+
+
+@attrs.frozen
+class Text:
+    """A text block. Units: 2 + length."""
+
+    text: str = attrs.field(repr=_size)
+
+
+@attrs.frozen
+class ToolCall:
+    """A call of tool *name*; *id* is the provider's. Units: 6 + id + name + the JSON size of *arguments*."""
+
+    id: str
+    name: str = attrs.field(kw_only=True)
+    arguments: JsonObject = attrs.field(default=EMPTY, kw_only=True, converter=_meta, repr=lambda value: f"<{len(value)} keys>")
+
+
+@attrs.frozen
+class Thinking:
+    """A model's reasoning, kept verbatim. A signed block goes back whole or not at all. Units: 2 + text + signature.
+
+    For redacted thinking *text* is empty and *signature* holds the provider's opaque data.
+    """
+
+    text: str = attrs.field(repr=_size)
+    signature: str = attrs.field(default="", kw_only=True, repr=_size)
+    redacted: bool = attrs.field(default=False, kw_only=True)
+
+
+@attrs.frozen
+class Media:
+    """An image or a file by reference: *source* is a URL, a ``data:`` URL or a provider's file id. Units: 2 + *cost*.
+
+    *cost* is what the provider charges for it, not the length of the reference.
+    """
+
+    source: str = attrs.field(repr=_size)
+    media_type: str = attrs.field(default="", kw_only=True)
+    name: str = attrs.field(default="", kw_only=True, repr=_size)
+    cost: int = attrs.field(default=MEDIA_UNITS, kw_only=True)
+
+
+@attrs.frozen
+class Opaque:
+    """A provider's item that is carried and never interpreted. Units: 2 + kind + the JSON size of *data*."""
+
+    kind: str
+    data: JsonObject = attrs.field(default=EMPTY, kw_only=True, converter=_meta, repr=lambda value: f"<{len(value)} keys>")
+
+
+Content: TypeAlias = str | tuple[Text | Media | Opaque, ...]
+Block: TypeAlias = Text | ToolCall | Thinking | Media | Opaque
+
+
+@attrs.frozen
+class UserMessage:
+    """What the user said: text, or blocks. Units: 4 + id + content."""
+
+    content: Content = attrs.field(converter=_blocks, repr=_size)
+    id: str | None = _id
+    meta: JsonObject = _metadata
+
+
+@attrs.frozen
+class AssistantMessage:
+    """What the model said and called: blocks; a bare string becomes one text block. Units: 4 + id + blocks."""
+
+    content: tuple[Block, ...] = attrs.field(converter=_said, repr=_size)
+    id: str | None = _id
+    meta: JsonObject = _metadata
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        """The calls of this message, in order."""
+        return tuple([block for block in self.content if type(block) is ToolCall])
+
+
+@attrs.frozen(init=False)
+class ToolResult:
+    """The answer to one tool call. Units: 7 + id + call id + tool name + content."""
+
+    tool_call_id: str
+    tool_name: str
+    content: Content = attrs.field(converter=_blocks, repr=_size)
+    is_error: bool = False
+    id: str | None = _id
+    meta: JsonObject = _metadata
+
+    def __init__(
+        self,
+        call: ToolCall | str,
+        content: Content | list[Text | Media | Opaque],
+        is_error: bool = False,  # noqa: FBT001, FBT002 - the public face says so
+        *,
+        tool_name: str = "",
+        id: str | None = None,  # noqa: A002
+        meta: Mapping[str, Any] | None = None,
+    ) -> None:
+        """*call* is the ``ToolCall`` that is answered, or its id together with *tool_name*."""
+        if type(call) is ToolCall:
+            call, tool_name = call.id, call.name
+        self.__attrs_init__(call, tool_name, content, is_error, id=id, meta=meta)  # type: ignore[attr-defined]
+
+
+Message: TypeAlias = UserMessage | AssistantMessage | ToolResult
+
+
+def is_message(value: object) -> TypeGuard[Message]:
+    """True for exactly the three nouns. Identity, because comparing a class calls its metaclass."""
+    kind = type(value)
+    return kind is UserMessage or kind is AssistantMessage or kind is ToolResult
+
+
+def is_block(value: object) -> TypeGuard[Block]:
+    """True for exactly the five blocks."""
+    kind = type(value)
+    return kind is Text or kind is ToolCall or kind is Thinking or kind is Media or kind is Opaque
+
+
+@attrs.frozen
+class Requirement:
+    """A pinned rule or fact; never compacted. Units: 3 + id + content."""
+
+    content: str = attrs.field(repr=_size)
+    id: str | None = _id
+
+
+@attrs.frozen
+class Summary:
+    """What stands for everything that was compacted. Units: 5 + id + content."""
+
+    content: str = attrs.field(repr=_size)
+    id: str | None = _id
+
+
+@attrs.frozen
+class TranscriptFault:
+    """One broken rule: its name, the index of the message (-1: the whole transcript), and what to do."""
+
+    rule: str
+    index: int
+    fix: str
+
+    def __iter__(self) -> Any:
+        return iter((self.rule, self.index, self.fix))
+
+
+# ---------------------------------------------------------------------------------------------------------- out
+
+
+def _block_plain(block: Block) -> dict[str, Any]:
+    match block:
+        case Text():
+            return {"type": "text", "text": block.text}
+        case ToolCall():
+            return {"type": "toolCall", "id": block.id, "name": block.name, "arguments": block.arguments}
+        case Thinking():
+            plain: dict[str, Any] = {"type": "thinking", "text": block.text}
+            if block.signature:
+                plain["signature"] = block.signature
+            if block.redacted:
+                plain["redacted"] = True
+            return plain
+        case Media():
+            return {
+                "type": "media",
+                "source": block.source,
+                "mediaType": block.media_type,
+                "name": block.name,
+                "cost": block.cost,
+            }
+        case Opaque():
+            return {"type": "opaque", "kind": block.kind, "data": block.data}
+
+
+def _content_plain(content: Any) -> Any:
+    """Blocks become dicts where they are nouns; anything else is left for the reader to judge."""
+    if type(content) is tuple:
+        return [_block_plain(block) if is_block(block) else block for block in content]
+    return content
+
+
+def message_to_plain(message: Message) -> dict[str, Any]:
+    """Write a message as plain data in this project's own format; ``read_messages(rich=True)`` is its inverse."""
+    plain: dict[str, Any]
+    match message:
+        case UserMessage():
+            plain = {"id": message.id, "role": "user", "content": _content_plain(message.content)}
+        case AssistantMessage():
+            plain = {"id": message.id, "role": "assistant", "content": _content_plain(message.content)}
+        case ToolResult():
+            plain = {
+                "id": message.id,
+                "role": "toolResult",
+                "toolCallId": message.tool_call_id,
+                "toolName": message.tool_name,
+                "content": _content_plain(message.content),
+                "isError": message.is_error,
+            }
+    if message.meta:
+        plain["meta"] = message.meta
+    return plain
+
+
+# --------------------------------------------------------------------------------------------------------- read
+
+Rule = str
+_FIXES: Final[dict[Rule, str]] = {
+    "INVALID_TRANSCRIPT": "pass a list of messages",
+    "INVALID_MESSAGE": "give the message the shape of its role",
+    "EMPTY_TOOL_NAME": "name the tool with a string that is not blank",
+    "INVALID_TOOL_ARGUMENTS": "pass a JSON object of finite numbers",
+    "DUPLICATE_TOOL_CALL_ID": "give each tool call an id of its own",
+    "DUPLICATE_TOOL_RESULT": "keep one result for each tool call",
+    "ORPHAN_TOOL_RESULT": "drop the result, or put its call before it",
+    "TOOL_RESULT_BEFORE_CALL": "put the result after its call",
+    "TOOL_NAME_MISMATCH": "give the result the tool name of its call",
+    "MISSING_TOOL_RESULT": "append the result, or close the call",
+}
+
+
+class Reading:
+    """One pass over messages: what was read, the links for the pairing check, and what to do about a fault.
+
+    With ``collect`` set, faults are gathered and reading goes on; else the first one is raised.
+    """
+
+    __slots__ = ("calls", "collect", "messages", "results", "rich", "tally")
+
+    def __init__(self, tally: Tally, *, rich: bool = False, collect: list[TranscriptFault] | None = None) -> None:
+        self.tally = tally
+        self.rich = rich
+        self.collect = collect
+        self.messages: list[Message] = []
+        self.calls: list[tuple[str, str | None, int]] = []
+        self.results: list[tuple[str, str | None, int]] = []
+
+    def fault(self, rule: Rule, index: int, where: str, what: str) -> None:
+        """Gather the fault, or raise it as INVALID_TRANSCRIPT."""
+        if self.collect is None:
+            raise CompactionError(ErrorCode.INVALID_TRANSCRIPT, f"{what} [{rule}]", where=where, fix=_FIXES[rule])
+        self.collect.append(TranscriptFault(rule, index, f"{where}: {what}; {_FIXES[rule]}"))
+
+    def message(self, value: object, index: int) -> None:
+        """Read one message at *index*, in the order that the rules demand: role, id, then by role."""
+        rich = self.rich
+        if is_message(value):
+            value, rich = message_to_plain(value), True
+        elif not is_object(value):
+            self.fault("INVALID_MESSAGE", index, f"messages[{index}]", f"needs a plain object, got {kind_name(value)}")
+            return
+        get = value.get  # type: ignore[attr-defined]
+        role = get("role", MISSING)
+        if role is MISSING:
+            self.fault("INVALID_MESSAGE", index, f"messages[{index}].role", "is missing")
+            return
+        try:
+            id_ = self.tally.filled(get("id"), "messages[].id")
+        except Faulty:
+            self.fault("INVALID_MESSAGE", index, f"messages[{index}].id", "needs a string that is not blank")
+            return
+        reader = _READERS.get(role) if type(role) is str else None
+        if reader is None:
+            self.fault(
+                "INVALID_MESSAGE", index, f"messages[{index}].role", f"is {shown(role)}, not one of user, assistant, toolResult"
+            )
+            return
+        meta = EMPTY
+        if rich and "meta" in value:  # type: ignore[operator]
+            meta = self._object(get("meta"), "INVALID_MESSAGE", index, "meta")
+        reader(self, get, index, id_, meta, rich)
+
+    def _object(self, value: object, rule: Rule, index: int, name: str) -> JsonObject:
+        """Read a JSON object; a faulty one is reported and read as empty."""
+        try:
+            if is_object(value):
+                return self.tally.json(value, name)  # type: ignore[no-any-return]
+        except Faulty:
+            self.fault(rule, index, f"messages[{index}].{name}", "holds a value that is not JSON")
+            return EMPTY
+        self.fault(rule, index, f"messages[{index}].{name}", f"needs a JSON object, got {kind_name(value)}")
+        return EMPTY
+
+    def _text(self, value: object, index: int, name: str) -> str:
+        try:
+            return self.tally.text(value, name)
+        except Faulty:
+            self.fault("INVALID_MESSAGE", index, f"messages[{index}].{name}", f"needs a string, got {kind_name(value)}")
+            return ""
+
+    def _name(self, value: object, index: int, name: str) -> str | None:
+        try:
+            return self.tally.filled(value, name)
+        except Faulty:
+            self.fault("EMPTY_TOOL_NAME", index, f"messages[{index}].{name}", "needs a tool name that is not blank")
+            return None
+
+    def _content(self, value: object, index: int, rich: bool) -> Content:
+        """Read the content of a user message or a tool result: text, or in rich data blocks without calls."""
+        if rich and type(value) in (list, tuple):
+            blocks = self._block_list(value, index, rich)
+            for block in blocks:
+                if type(block) is ToolCall or type(block) is Thinking:
+                    self.fault("INVALID_MESSAGE", index, f"messages[{index}].content", "holds a block that only an assistant sends")
+            return blocks  # type: ignore[return-value]
+        return self._text(value, index, "content")
+
+    def _block_list(self, value: object, index: int, rich: bool) -> tuple[Block, ...]:
+        items: Sequence[object] = value  # type: ignore[assignment]
+        if len(items) > self.tally.limits.items_total:
+            raise limit_error(f"messages[{index}].content", "blocks", len(items), self.tally.limits.items_total)
+        self.tally.take(len(items), "messages[].content")
+        blocks = [self._block(item, index, rich) for item in items]
+        return tuple([block for block in blocks if block is not None])
+
+    def _block(self, value: object, index: int, rich: bool) -> Block | None:
+        """Read one block; None where it is faulty and faults are being collected."""
+        if is_block(value):
+            value, rich = _block_plain(value), True
+        elif not is_object(value):
+            self.fault("INVALID_MESSAGE", index, f"messages[{index}].content[]", f"needs a plain object, got {kind_name(value)}")
+            return None
+        get = value.get  # type: ignore[attr-defined]
+        kind = get("type", MISSING)
+        if type(kind) is str:
+            if kind == "text":
+                return Text(self._text(get("text", MISSING), index, "content[].text"))
+            if kind == "toolCall":
+                return self._call(get, index)
+            if rich and kind in _RICH_BLOCKS:
+                return _RICH_BLOCKS[kind](self, get, index)
+        self.fault("INVALID_MESSAGE", index, f"messages[{index}].content[].type", f"is {shown(kind)}, not one of text, toolCall")
+        return None
+
+    def _call(self, get: Callable[..., Any], index: int) -> ToolCall | None:
+        try:
+            id_ = self.tally.filled(get("id"), "content[].id")
+        except Faulty:
+            self.fault("INVALID_MESSAGE", index, f"messages[{index}].content[].id", "needs a string that is not blank")
+            return None
+        name = self._name(get("name"), index, "content[].name")
+        arguments = self._object(get("arguments", MISSING), "INVALID_TOOL_ARGUMENTS", index, "content[].arguments")
+        self.calls.append((id_, name, index))
+        return ToolCall(id_, name=name or "", arguments=arguments)
+
+    def _thinking(self, get: Callable[..., Any], index: int) -> Thinking:
+        text = self._text(get("text"), index, "content[].text")
+        signature = self._text(get("signature", ""), index, "content[].signature")
+        return Thinking(text, signature=signature, redacted=get("redacted") is True)
+
+    def _media(self, get: Callable[..., Any], index: int) -> Media:
+        source, media_type, name = (
+            self._text(get(key, ""), index, f"content[].{key}") for key in ("source", "mediaType", "name")
+        )
+        cost = get("cost", MEDIA_UNITS)
+        if type(cost) is not int or not 0 <= cost <= self.tally.limits.units:
+            self.fault("INVALID_MESSAGE", index, f"messages[{index}].content[].cost", "needs a whole number of units")
+            cost = MEDIA_UNITS
+        return Media(source, media_type=media_type, name=name, cost=cost)
+
+    def _opaque(self, get: Callable[..., Any], index: int) -> Opaque:
+        kind = self._text(get("kind"), index, "content[].kind")
+        return Opaque(kind, data=self._object(get("data", EMPTY), "INVALID_MESSAGE", index, "content[].data"))
+
+    def _user(self, get: Callable[..., Any], index: int, id_: str, meta: JsonObject, rich: bool) -> None:
+        self.messages.append(UserMessage(self._content(get("content", MISSING), index, rich), id=id_, meta=meta))
+
+    def _assistant(self, get: Callable[..., Any], index: int, id_: str, meta: JsonObject, rich: bool) -> None:
+        content = get("content", MISSING)
+        if type(content) is not list and type(content) is not tuple:
+            self.fault("INVALID_MESSAGE", index, f"messages[{index}].content", f"needs an array of blocks, got {kind_name(content)}")
+            return
+        self.messages.append(AssistantMessage(self._block_list(content, index, rich), id=id_, meta=meta))
+
+    def _result(self, get: Callable[..., Any], index: int, id_: str, meta: JsonObject, rich: bool) -> None:
+        try:
+            call_id = self.tally.filled(get("toolCallId"), "messages[].toolCallId")
+        except Faulty:
+            self.fault("INVALID_MESSAGE", index, f"messages[{index}].toolCallId", "needs a string that is not blank")
+            return
+        name = self._name(get("toolName"), index, "toolName")
+        content = self._content(get("content", MISSING), index, rich)
+        is_error = get("isError")
+        if type(is_error) is not bool:
+            self.fault("INVALID_MESSAGE", index, f"messages[{index}].isError", f"needs true or false, got {kind_name(is_error)}")
+            is_error = False
+        self.results.append((call_id, name, index))
+        self.messages.append(ToolResult(call_id, content, is_error, tool_name=name or "", id=id_, meta=meta))
+
+
+_READERS: Final[dict[str, Callable[..., None]]] = {
+    "user": Reading._user,
+    "assistant": Reading._assistant,
+    "toolResult": Reading._result,
+}
+_RICH_BLOCKS: Final[dict[str, Callable[..., Block]]] = {
+    "thinking": Reading._thinking,
+    "media": Reading._media,
+    "opaque": Reading._opaque,
+}
+
+
+# ------------------------------------------------------------------------------------------------------ pairing
+
+
+def _duplicates(reading: Reading) -> list[TranscriptFault]:
+    """Duplicate call ids and duplicate results, in message order."""
+    found: list[TranscriptFault] = []
+    for rule, links in (("DUPLICATE_TOOL_CALL_ID", reading.calls), ("DUPLICATE_TOOL_RESULT", reading.results)):
+        seen: set[str] = set()
+        for id_, _name, index in links:
+            if id_ in seen:
+                found.append(TranscriptFault(rule, index, f"messages[{index}]: call id {shown(id_)} again; {_FIXES[rule]}"))
+            seen.add(id_)
+    found.sort(key=lambda fault: fault.index)
+    return found
+
+
+def _pairing(reading: Reading, *, live: bool) -> list[TranscriptFault]:
+    """What is wrong between calls and results; *live* allows calls that wait for their result."""
+    calls: dict[str, tuple[str | None, int]] = {}
+    for id_, name, index in reading.calls:
+        calls.setdefault(id_, (name, index))
+    found: list[TranscriptFault] = []
+    judged: set[str] = set()
+    answered: set[str] = set()
+    for id_, name, index in reading.results:
+        call = calls.get(id_)
+        if call is not None and index > call[1]:
+            answered.add(id_)
+        if id_ in judged:
+            continue
+        judged.add(id_)
+        if call is None:
+            rule = "ORPHAN_TOOL_RESULT"
+        elif index <= call[1]:
+            rule = "TOOL_RESULT_BEFORE_CALL"
+        elif name is not None and call[0] is not None and name != call[0]:
+            rule = "TOOL_NAME_MISMATCH"
+        else:
+            continue
+        found.append(TranscriptFault(rule, index, f"messages[{index}]: result for call {shown(id_)}; {_FIXES[rule]}"))
+    if not live:
+        rule = "MISSING_TOOL_RESULT"
+        found += [
+            TranscriptFault(rule, index, f"messages[{index}]: call {shown(id_)} has no result; {_FIXES[rule]}")
+            for id_, (_name, index) in calls.items()
+            if id_ not in answered
+        ]
+    return found
+
+
+def read_messages(
+    value: object,
+    tally: Tally,
+    *,
+    rich: bool = False,
+    live: bool = False,
+    collect: list[TranscriptFault] | None = None,
+    marks: tuple[array[int], array[int]] | None = None,
+) -> list[Message]:
+    """Read a transcript; pairing is judged only after every message was read, so that a late limit beats an early orphan.
+
+    *marks* receives the running counters (items, code points) after each message.
+    """
+    reading = Reading(tally, rich=rich, collect=collect)
+    if type(value) is not list and type(value) is not tuple:
+        reading.fault("INVALID_TRANSCRIPT", -1, "messages", f"needs an array, got {kind_name(value)}")
+        return []
+    if len(value) > tally.limits.messages:
+        raise limit_error("messages", "messages", len(value), tally.limits.messages)
+    tally.take(len(value), "messages")
+    items, chars = tally.items - 1, tally.chars
+    for index, item in enumerate(value):
+        reading.message(item, index)
+        if marks is not None:
+            marks[0].append(tally.items - items + index)
+            marks[1].append(tally.chars - chars)
+    if collect is None:
+        if not reading.calls and not reading.results:
+            return reading.messages
+        for fault in [*_duplicates(reading), *_pairing(reading, live=live)]:
+            raise CompactionError(ErrorCode.INVALID_TRANSCRIPT, f"{fault.fix} [{fault.rule}]")
+    else:
+        collect += _duplicates(reading)
+        collect.sort(key=lambda fault: fault.index)
+        collect += _pairing(reading, live=live)
+    return reading.messages
+
+
+def read_one(value: object, limits: Limits = SESSION_LIMITS) -> tuple[Message, Tally]:
+    """Read one message on its own, rich, without any pairing check, and say what it counts."""
+    tally = Tally(limits)
+    reading = Reading(tally, rich=True)
+    tally.take(1, "messages")
+    reading.message(value, 0)
+    return reading.messages[0], tally
+
+
+def text_of(content: Content | tuple[Block, ...]) -> str:
+    """The plain text of a content: text blocks joined by newlines, everything else left out."""
+    if isinstance(content, str):
+        return content
+    return "\n".join([block.text for block in content if type(block) is Text])
+
