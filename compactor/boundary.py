@@ -7,14 +7,16 @@ starts inside it. All functions here are pure.
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 import attrs
 
 from .messages import AssistantMessage, Message
 from .plain import Limits, Tally
 from .transcript import Transcript, read_transcript_data
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class GroupKind(enum.StrEnum):

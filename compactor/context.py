@@ -55,7 +55,7 @@ class ActiveContext(metaclass=_NoPublicConstructor):
     units: int
     """What all of it costs; O(1) to read."""
     limits: Limits = attrs.field(repr=False, eq=False)
-    _fixed: tuple[int, int, int] = attrs.field(repr=False, eq=False)
+    fixed_counts: tuple[int, int, int] = attrs.field(repr=False, eq=False)
     """Units, items and code points of everything but the messages."""
     report: Any = attrs.field(default=None, repr=False, eq=False)
     """What an importer read, kept and skipped; None for a context that was built from data."""
@@ -69,6 +69,31 @@ class ActiveContext(metaclass=_NoPublicConstructor):
     def requirement_units(self) -> int:
         """The units of the pinned requirements."""
         return sum([requirement_units(requirement) for requirement in self.requirements])
+
+
+@attrs.frozen
+class SummaryRequest:
+    """What a summarizer is given; all of it immutable. It answers with text of at most ``max_text`` code points."""
+
+    requirements: tuple[Requirement, ...]
+    """Pinned and sent to the model as they are; a summary need not repeat them."""
+    previous_summary: Summary | None
+    """What the new summary replaces; whatever of it is still true belongs into the new one."""
+    messages: Transcript
+    """Exactly the messages that the summary will stand for, oldest first."""
+    boundary: int
+    max_summary_units: int
+    summary_id: str
+    instructions: str | None = None
+    """What the caller wants the summary to look at."""
+    rejection: str | None = None
+    """On a second attempt: why the first answer was refused."""
+    attempt: int = 1
+
+    @property
+    def max_text(self) -> int:
+        """How many code points the text may have, so that the summary fits its budget."""
+        return self.max_summary_units - 5 - len(self.summary_id)
 
 
 @attrs.frozen
@@ -108,7 +133,9 @@ def _built(data: object, limits: Limits, *, live: bool, rich: bool) -> ActiveCon
     except CompactionError:
         raise
     except Exception as error:
-        raise CompactionError(ErrorCode.INVALID_INPUT, f"the context cannot be read: {kind_name(error)}", where="context") from error
+        raise CompactionError(
+            ErrorCode.INVALID_INPUT, f"the context cannot be read: {kind_name(error)}", where="context"
+        ) from error
 
 
 def _check_closed(context: ActiveContext) -> None:
@@ -150,7 +177,9 @@ def _filled(get: Callable[..., Any], key: str, where: str, tally: Tally) -> str:
     try:
         return tally.filled(value, where)
     except Faulty:
-        what = "is missing" if value is MISSING else "is blank" if type(value) is str else f"needs a string, got {kind_name(value)}"
+        what = (
+            "is missing" if value is MISSING else "is blank" if type(value) is str else f"needs a string, got {kind_name(value)}"
+        )
         raise _invalid(f"{where}.{key}", what, "pass a string that is not blank") from None
 
 
@@ -289,7 +318,9 @@ def read_budget_options(options: object, limits: Limits) -> BudgetOptions:
             fix=f"the target may be at most {limits.units:,} units, the summary at most the target",
         )
     if retain > limits.messages:
-        raise CompactionError(ErrorCode.INVALID_BUDGET, f"keeps {retain:,} messages", where="options", fix=f"at most {limits.messages:,}")
+        raise CompactionError(
+            ErrorCode.INVALID_BUDGET, f"keeps {retain:,} messages", where="options", fix=f"at most {limits.messages:,}"
+        )
     return BudgetOptions(target, summary_max, retain)
 
 
@@ -350,7 +381,7 @@ def with_report(context: ActiveContext, report: object) -> ActiveContext:
         context.compactions,
         context.units,
         context.limits,
-        context._fixed,  # noqa: SLF001
+        context.fixed_counts,
         report,
     )
     return made
@@ -364,7 +395,7 @@ def _changed(
 ) -> ActiveContext:
     """A context with other messages or requirements; what did not change is not counted again."""
     kept = context.requirements if requirements is None else requirements
-    fixed = context._fixed if requirements is None else measure(kept, context.summary, context.compactions)  # noqa: SLF001
+    fixed = context.fixed_counts if requirements is None else measure(kept, context.summary, context.compactions)
     return _assembled(kept, context.summary, messages or context.messages, context.compactions, context.limits, fixed)
 
 

@@ -88,9 +88,7 @@ class CompactionError(Exception):
     file and line), *fix* says what to do. *kind* is set where the error ended a run.
     """
 
-    def __init__(
-        self, code: ErrorCode, message: str, *, where: str = "", fix: str = "", kind: FailureKind | None = None
-    ) -> None:
+    def __init__(self, code: ErrorCode, message: str, *, where: str = "", fix: str = "", kind: FailureKind | None = None) -> None:
         """All texts are for people and free of message contents."""
         super().__init__(code, message)
         self.code = code

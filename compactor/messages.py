@@ -7,14 +7,16 @@ results, metadata) exists as nouns and in this project's own file format; in pla
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, TypeAlias, TypeGuard
+from typing import Any, Final, TypeAlias, TypeGuard, TYPE_CHECKING
 
 import attrs
 
 from .errors import CompactionError, ErrorCode, kind_name, shown
-from .plain import EMPTY, MISSING, SESSION_LIMITS, Faulty, JsonObject, Limits, Tally, frozen_object, is_object, limit_error
+from .plain import BLANK, EMPTY, MISSING, SESSION_LIMITS, Faulty, JsonObject, Limits, Tally, frozen_object, is_object, limit_error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from array import array
 
 MEDIA_UNITS: Final = 6_400
 """What an image or a file costs when its owner says nothing: 1,600 tokens, a full-size image at the large providers,
@@ -140,9 +142,9 @@ class ToolResult:
         meta: Mapping[str, Any] | None = None,
     ) -> None:
         """*call* is the ``ToolCall`` that is answered, or its id together with *tool_name*."""
-        if type(call) is ToolCall:
+        if not isinstance(call, str):
             call, tool_name = call.id, call.name
-        self.__attrs_init__(call, tool_name, content, is_error, id=id, meta=meta)  # type: ignore[attr-defined]
+        self.__attrs_init__(call, tool_name, content, is_error, id=id, meta=meta)  # type: ignore[arg-type]
 
 
 Message: TypeAlias = UserMessage | AssistantMessage | ToolResult
@@ -262,16 +264,55 @@ _FIXES: Final[dict[Rule, str]] = {
 }
 
 
+# What attrs' constructors do, for values that were checked here: no converter, and half the time.
+_new: Final = object.__new__
+_SET_TEXT: Final = Text.text.__set__  # type: ignore[attr-defined]
+_SET_CALL: Final = tuple([getattr(ToolCall, name).__set__ for name in ("id", "name", "arguments")])
+_SET_USER: Final = tuple([getattr(UserMessage, name).__set__ for name in ("content", "id", "meta")])
+_SET_ASSISTANT: Final = tuple([getattr(AssistantMessage, name).__set__ for name in ("content", "id", "meta")])
+_SET_RESULT: Final = tuple(
+    [getattr(ToolResult, name).__set__ for name in ("tool_call_id", "tool_name", "content", "is_error", "id", "meta")]
+)
+
+
+def _user(content: Content, id_: str, meta: JsonObject) -> UserMessage:
+    noun, (set_content, set_id, set_meta) = _new(UserMessage), _SET_USER
+    set_content(noun, content)
+    set_id(noun, id_)
+    set_meta(noun, meta)
+    return noun
+
+
+def _assistant(content: tuple[Block, ...], id_: str, meta: JsonObject) -> AssistantMessage:
+    noun, (set_content, set_id, set_meta) = _new(AssistantMessage), _SET_ASSISTANT
+    set_content(noun, content)
+    set_id(noun, id_)
+    set_meta(noun, meta)
+    return noun
+
+
+def _result(call: str, name: str, content: Content, is_error: bool, id_: str, meta: JsonObject) -> ToolResult:
+    noun, (set_call, set_name, set_content, set_error, set_id, set_meta) = _new(ToolResult), _SET_RESULT
+    set_call(noun, call)
+    set_name(noun, name)
+    set_content(noun, content)
+    set_error(noun, is_error)
+    set_id(noun, id_)
+    set_meta(noun, meta)
+    return noun
+
+
 class Reading:
     """One pass over messages: what was read, the links for the pairing check, and what to do about a fault.
 
     With ``collect`` set, faults are gathered and reading goes on; else the first one is raised.
     """
 
-    __slots__ = ("calls", "collect", "messages", "results", "rich", "tally")
+    __slots__ = ("calls", "collect", "count", "messages", "results", "rich", "tally")
 
     def __init__(self, tally: Tally, *, rich: bool = False, collect: list[TranscriptFault] | None = None) -> None:
         self.tally = tally
+        self.count = tally.count
         self.rich = rich
         self.collect = collect
         self.messages: list[Message] = []
@@ -281,62 +322,58 @@ class Reading:
     def fault(self, rule: Rule, index: int, where: str, what: str) -> None:
         """Gather the fault, or raise it as INVALID_TRANSCRIPT."""
         if self.collect is None:
-            raise CompactionError(ErrorCode.INVALID_TRANSCRIPT, f"{what} [{rule}]", where=where, fix=_FIXES[rule])
-        self.collect.append(TranscriptFault(rule, index, f"{where}: {what}; {_FIXES[rule]}"))
+            place = f"messages[{index}]{where}" if index >= 0 else "messages"
+            raise CompactionError(ErrorCode.INVALID_TRANSCRIPT, f"{what} [{rule}]", where=place, fix=_FIXES[rule])
+        self.collect.append(TranscriptFault(rule, index, f"{where.lstrip('.')} {what}; {_FIXES[rule]}".lstrip()))
 
     def message(self, value: object, index: int) -> None:
         """Read one message at *index*, in the order that the rules demand: role, id, then by role."""
         rich = self.rich
-        if is_message(value):
+        if type(value) is not dict and is_message(value):
             value, rich = message_to_plain(value), True
         elif not is_object(value):
-            self.fault("INVALID_MESSAGE", index, f"messages[{index}]", f"needs a plain object, got {kind_name(value)}")
+            self.fault("INVALID_MESSAGE", index, "", f"needs a plain object, got {kind_name(value)}")
             return
-        get = value.get  # type: ignore[attr-defined]
-        role = get("role", MISSING)
+        plain: dict[str, Any] = value  # type: ignore[assignment]
+        role = plain.get("role", MISSING)
         if role is MISSING:
-            self.fault("INVALID_MESSAGE", index, f"messages[{index}].role", "is missing")
+            self.fault("INVALID_MESSAGE", index, ".role", "is missing")
             return
-        try:
-            id_ = self.tally.filled(get("id"), "messages[].id")
-        except Faulty:
-            self.fault("INVALID_MESSAGE", index, f"messages[{index}].id", "needs a string that is not blank")
+        id_ = plain.get("id")
+        if type(id_) is not str or not self.count(id_, "messages[].id").strip(BLANK):
+            self.fault("INVALID_MESSAGE", index, ".id", "needs a string that is not blank")
             return
         reader = _READERS.get(role) if type(role) is str else None
         if reader is None:
-            self.fault(
-                "INVALID_MESSAGE", index, f"messages[{index}].role", f"is {shown(role)}, not one of user, assistant, toolResult"
-            )
+            self.fault("INVALID_MESSAGE", index, ".role", f"is {shown(role)}, not one of user, assistant, toolResult")
             return
         meta = EMPTY
-        if rich and "meta" in value:  # type: ignore[operator]
-            meta = self._object(get("meta"), "INVALID_MESSAGE", index, "meta")
-        reader(self, get, index, id_, meta, rich)
+        if rich and "meta" in plain:
+            meta = self._object(plain["meta"], "INVALID_MESSAGE", index, ".meta")
+        reader(self, plain, index, id_, meta, rich)
 
     def _object(self, value: object, rule: Rule, index: int, name: str) -> JsonObject:
         """Read a JSON object; a faulty one is reported and read as empty."""
-        try:
-            if is_object(value):
-                return self.tally.json(value, name)  # type: ignore[no-any-return]
-        except Faulty:
-            self.fault(rule, index, f"messages[{index}].{name}", "holds a value that is not JSON")
+        if type(value) is not dict and type(value) is not JsonObject:
+            self.fault(rule, index, name, f"needs a JSON object, got {kind_name(value)}")
             return EMPTY
-        self.fault(rule, index, f"messages[{index}].{name}", f"needs a JSON object, got {kind_name(value)}")
-        return EMPTY
+        try:
+            return self.tally.json(value, name)  # type: ignore[no-any-return]
+        except Faulty:
+            self.fault(rule, index, name, "holds a value that is not JSON")
+            return EMPTY
 
     def _text(self, value: object, index: int, name: str) -> str:
-        try:
-            return self.tally.text(value, name)
-        except Faulty:
-            self.fault("INVALID_MESSAGE", index, f"messages[{index}].{name}", f"needs a string, got {kind_name(value)}")
-            return ""
+        if type(value) is str:
+            return self.count(value, name)
+        self.fault("INVALID_MESSAGE", index, name, f"needs a string, got {kind_name(value)}")
+        return ""
 
     def _name(self, value: object, index: int, name: str) -> str | None:
-        try:
-            return self.tally.filled(value, name)
-        except Faulty:
-            self.fault("EMPTY_TOOL_NAME", index, f"messages[{index}].{name}", "needs a tool name that is not blank")
-            return None
+        if type(value) is str and self.count(value, name).strip(BLANK):
+            return value
+        self.fault("EMPTY_TOOL_NAME", index, name, "needs a tool name that is not blank")
+        return None
 
     def _content(self, value: object, index: int, rich: bool) -> Content:
         """Read the content of a user message or a tool result: text, or in rich data blocks without calls."""
@@ -344,91 +381,98 @@ class Reading:
             blocks = self._block_list(value, index, rich)
             for block in blocks:
                 if type(block) is ToolCall or type(block) is Thinking:
-                    self.fault("INVALID_MESSAGE", index, f"messages[{index}].content", "holds a block that only an assistant sends")
+                    self.fault("INVALID_MESSAGE", index, ".content", "holds a block that only an assistant sends")
             return blocks  # type: ignore[return-value]
-        return self._text(value, index, "content")
+        return self._text(value, index, ".content")
 
     def _block_list(self, value: object, index: int, rich: bool) -> tuple[Block, ...]:
         items: Sequence[object] = value  # type: ignore[assignment]
-        if len(items) > self.tally.limits.items_total:
-            raise limit_error(f"messages[{index}].content", "blocks", len(items), self.tally.limits.items_total)
         self.tally.take(len(items), "messages[].content")
-        blocks = [self._block(item, index, rich) for item in items]
-        return tuple([block for block in blocks if block is not None])
+        block = self._block
+        blocks = [block(item, index, rich) for item in items]
+        return tuple(blocks if self.collect is None else [block for block in blocks if block is not None])  # type: ignore[arg-type]
 
     def _block(self, value: object, index: int, rich: bool) -> Block | None:
         """Read one block; None where it is faulty and faults are being collected."""
-        if is_block(value):
+        if type(value) is not dict and is_block(value):
             value, rich = _block_plain(value), True
         elif not is_object(value):
-            self.fault("INVALID_MESSAGE", index, f"messages[{index}].content[]", f"needs a plain object, got {kind_name(value)}")
+            self.fault("INVALID_MESSAGE", index, ".content[]", f"needs a plain object, got {kind_name(value)}")
             return None
-        get = value.get  # type: ignore[attr-defined]
-        kind = get("type", MISSING)
+        plain: dict[str, Any] = value  # type: ignore[assignment]
+        kind = plain.get("type", MISSING)
         if type(kind) is str:
             if kind == "text":
-                return Text(self._text(get("text", MISSING), index, "content[].text"))
+                text = plain.get("text", MISSING)
+                noun = _new(Text)
+                _SET_TEXT(noun, self.count(text, "text") if type(text) is str else self._text(text, index, ".content[].text"))
+                return noun
             if kind == "toolCall":
-                return self._call(get, index)
+                return self._call(plain, index)
             if rich and kind in _RICH_BLOCKS:
-                return _RICH_BLOCKS[kind](self, get, index)
-        self.fault("INVALID_MESSAGE", index, f"messages[{index}].content[].type", f"is {shown(kind)}, not one of text, toolCall")
+                return _RICH_BLOCKS[kind](self, plain, index)
+        self.fault("INVALID_MESSAGE", index, ".content[].type", f"is {shown(kind)}, not one of text, toolCall")
         return None
 
-    def _call(self, get: Callable[..., Any], index: int) -> ToolCall | None:
-        try:
-            id_ = self.tally.filled(get("id"), "content[].id")
-        except Faulty:
-            self.fault("INVALID_MESSAGE", index, f"messages[{index}].content[].id", "needs a string that is not blank")
+    def _call(self, plain: dict[str, Any], index: int) -> ToolCall | None:
+        id_ = plain.get("id")
+        if type(id_) is not str or not self.count(id_, "content[].id").strip(BLANK):
+            self.fault("INVALID_MESSAGE", index, ".content[].id", "needs a string that is not blank")
             return None
-        name = self._name(get("name"), index, "content[].name")
-        arguments = self._object(get("arguments", MISSING), "INVALID_TOOL_ARGUMENTS", index, "content[].arguments")
+        name = self._name(plain.get("name"), index, ".content[].name")
+        arguments = self._object(plain.get("arguments", MISSING), "INVALID_TOOL_ARGUMENTS", index, ".content[].arguments")
         self.calls.append((id_, name, index))
-        return ToolCall(id_, name=name or "", arguments=arguments)
+        noun, (set_id, set_name, set_arguments) = _new(ToolCall), _SET_CALL
+        set_id(noun, id_)
+        set_name(noun, name or "")
+        set_arguments(noun, arguments)
+        return noun
 
-    def _thinking(self, get: Callable[..., Any], index: int) -> Thinking:
-        text = self._text(get("text"), index, "content[].text")
-        signature = self._text(get("signature", ""), index, "content[].signature")
-        return Thinking(text, signature=signature, redacted=get("redacted") is True)
+    def _thinking(self, plain: dict[str, Any], index: int) -> Thinking:
+        text = self._text(plain.get("text"), index, ".content[].text")
+        signature = self._text(plain.get("signature", ""), index, ".content[].signature")
+        return Thinking(text, signature=signature, redacted=plain.get("redacted") is True)
 
-    def _media(self, get: Callable[..., Any], index: int) -> Media:
+    def _media(self, plain: dict[str, Any], index: int) -> Media:
         source, media_type, name = (
-            self._text(get(key, ""), index, f"content[].{key}") for key in ("source", "mediaType", "name")
+            self._text(plain.get(key, ""), index, f".content[].{key}") for key in ("source", "mediaType", "name")
         )
-        cost = get("cost", MEDIA_UNITS)
+        cost = plain.get("cost", MEDIA_UNITS)
         if type(cost) is not int or not 0 <= cost <= self.tally.limits.units:
-            self.fault("INVALID_MESSAGE", index, f"messages[{index}].content[].cost", "needs a whole number of units")
+            self.fault("INVALID_MESSAGE", index, ".content[].cost", "needs a whole number of units")
             cost = MEDIA_UNITS
         return Media(source, media_type=media_type, name=name, cost=cost)
 
-    def _opaque(self, get: Callable[..., Any], index: int) -> Opaque:
-        kind = self._text(get("kind"), index, "content[].kind")
-        return Opaque(kind, data=self._object(get("data", EMPTY), "INVALID_MESSAGE", index, "content[].data"))
+    def _opaque(self, plain: dict[str, Any], index: int) -> Opaque:
+        kind = self._text(plain.get("kind"), index, ".content[].kind")
+        return Opaque(kind, data=self._object(plain.get("data", EMPTY), "INVALID_MESSAGE", index, ".content[].data"))
 
-    def _user(self, get: Callable[..., Any], index: int, id_: str, meta: JsonObject, rich: bool) -> None:
-        self.messages.append(UserMessage(self._content(get("content", MISSING), index, rich), id=id_, meta=meta))
+    def _user(self, plain: dict[str, Any], index: int, id_: str, meta: JsonObject, rich: bool) -> None:
+        content = plain.get("content", MISSING)
+        content = self.count(content, "content") if type(content) is str else self._content(content, index, rich)
+        self.messages.append(_user(content, id_, meta))
 
-    def _assistant(self, get: Callable[..., Any], index: int, id_: str, meta: JsonObject, rich: bool) -> None:
-        content = get("content", MISSING)
+    def _assistant(self, plain: dict[str, Any], index: int, id_: str, meta: JsonObject, rich: bool) -> None:
+        content = plain.get("content", MISSING)
         if type(content) is not list and type(content) is not tuple:
-            self.fault("INVALID_MESSAGE", index, f"messages[{index}].content", f"needs an array of blocks, got {kind_name(content)}")
+            self.fault("INVALID_MESSAGE", index, ".content", f"needs an array of blocks, got {kind_name(content)}")
             return
-        self.messages.append(AssistantMessage(self._block_list(content, index, rich), id=id_, meta=meta))
+        self.messages.append(_assistant(self._block_list(content, index, rich), id_, meta))
 
-    def _result(self, get: Callable[..., Any], index: int, id_: str, meta: JsonObject, rich: bool) -> None:
-        try:
-            call_id = self.tally.filled(get("toolCallId"), "messages[].toolCallId")
-        except Faulty:
-            self.fault("INVALID_MESSAGE", index, f"messages[{index}].toolCallId", "needs a string that is not blank")
+    def _result(self, plain: dict[str, Any], index: int, id_: str, meta: JsonObject, rich: bool) -> None:
+        call_id = plain.get("toolCallId")
+        if type(call_id) is not str or not self.count(call_id, "messages[].toolCallId").strip(BLANK):
+            self.fault("INVALID_MESSAGE", index, ".toolCallId", "needs a string that is not blank")
             return
-        name = self._name(get("toolName"), index, "toolName")
-        content = self._content(get("content", MISSING), index, rich)
-        is_error = get("isError")
+        name = self._name(plain.get("toolName"), index, ".toolName")
+        content = plain.get("content", MISSING)
+        content = self.count(content, "content") if type(content) is str else self._content(content, index, rich)
+        is_error = plain.get("isError")
         if type(is_error) is not bool:
-            self.fault("INVALID_MESSAGE", index, f"messages[{index}].isError", f"needs true or false, got {kind_name(is_error)}")
+            self.fault("INVALID_MESSAGE", index, ".isError", f"needs true or false, got {kind_name(is_error)}")
             is_error = False
         self.results.append((call_id, name, index))
-        self.messages.append(ToolResult(call_id, content, is_error, tool_name=name or "", id=id_, meta=meta))
+        self.messages.append(_result(call_id, name or "", content, is_error, id_, meta))
 
 
 _READERS: Final[dict[str, Callable[..., None]]] = {
@@ -501,15 +545,15 @@ def read_messages(
     live: bool = False,
     collect: list[TranscriptFault] | None = None,
     marks: tuple[array[int], array[int]] | None = None,
-) -> list[Message]:
+) -> Reading:
     """Read a transcript; pairing is judged only after every message was read, so that a late limit beats an early orphan.
 
     *marks* receives the running counters (items, code points) after each message.
     """
     reading = Reading(tally, rich=rich, collect=collect)
     if type(value) is not list and type(value) is not tuple:
-        reading.fault("INVALID_TRANSCRIPT", -1, "messages", f"needs an array, got {kind_name(value)}")
-        return []
+        reading.fault("INVALID_TRANSCRIPT", -1, "", f"needs an array, got {kind_name(value)}")
+        return reading
     if len(value) > tally.limits.messages:
         raise limit_error("messages", "messages", len(value), tally.limits.messages)
     tally.take(len(value), "messages")
@@ -521,14 +565,14 @@ def read_messages(
             marks[1].append(tally.chars - chars)
     if collect is None:
         if not reading.calls and not reading.results:
-            return reading.messages
+            return reading
         for fault in [*_duplicates(reading), *_pairing(reading, live=live)]:
             raise CompactionError(ErrorCode.INVALID_TRANSCRIPT, f"{fault.fix} [{fault.rule}]")
     else:
         collect += _duplicates(reading)
         collect.sort(key=lambda fault: fault.index)
         collect += _pairing(reading, live=live)
-    return reading.messages
+    return reading
 
 
 def read_one(value: object, limits: Limits = SESSION_LIMITS) -> tuple[Message, Tally]:
@@ -545,4 +589,3 @@ def text_of(content: Content | tuple[Block, ...]) -> str:
     if isinstance(content, str):
         return content
     return "\n".join([block.text for block in content if type(block) is Text])
-

@@ -14,10 +14,11 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, compress
 from typing import Any, Final, overload
 
 from .errors import CompactionError, ErrorCode, shown
-from .messages import AssistantMessage, Message, ToolCall, ToolResult, TranscriptFault, read_messages
+from .messages import AssistantMessage, Message, Reading, ToolCall, ToolResult, TranscriptFault, read_messages
 from .plain import SESSION_LIMITS, Limits, Tally
 from .units import message_units
 
@@ -35,6 +36,18 @@ class _Buffer:
         self.cuts = array("q", [0])
         self.calls: dict[str, int] = {}
         self.answered: dict[str, int] = {}
+
+    def fill(self, reading: Reading) -> None:
+        """Take over everything that was read, at once: the same as pushing message after message."""
+        self.messages = messages = reading.messages
+        self.units = array("q", accumulate([message_units(message) for message in messages], initial=0))
+        self.calls = {call: index for call, _name, index in reading.calls}
+        self.answered = {call: index for call, _name, index in reading.results}
+        uncut = bytearray(b"\1") * (len(messages) + 1)
+        for call, end in self.answered.items():
+            start = self.calls[call]
+            uncut[start + 1 : end + 1] = bytes(end - start)
+        self.cuts = array("q", compress(range(len(messages) + 1), uncut))
 
     def push(self, message: Message, units: int) -> None:
         """Add one message whose pairing was checked."""
@@ -209,7 +222,9 @@ class Transcript(Sequence[Message]):
                             raise _refused("TOOL_NAME_MISMATCH", call_id, "was made to another tool than this result names")
                         return
                 rule = "DUPLICATE_TOOL_RESULT" if self.has_call(message.tool_call_id) else "ORPHAN_TOOL_RESULT"
-                raise _refused(rule, message.tool_call_id, "does not wait for a result; append the call first, and one result only")
+                raise _refused(
+                    rule, message.tool_call_id, "does not wait for a result; append the call first, and one result only"
+                )
             case _:
                 pass
 
@@ -231,12 +246,10 @@ def read_transcript_data(value: object, tally: Tally, *, rich: bool = False, liv
     """Read messages (plain data, nouns or a ``Transcript``) into a transcript, or raise the first fault."""
     source = value[:] if type(value) is Transcript else value
     buffer = _Buffer()
-    messages = read_messages(source, tally, rich=rich, live=live, marks=(buffer.items, buffer.chars))
-    push = buffer.push
-    for message in messages:
-        push(message, message_units(message))
+    reading = read_messages(source, tally, rich=rich, live=live, marks=(buffer.items, buffer.chars))
+    buffer.fill(reading)
     waiting = tuple([(call, index) for call, index in buffer.calls.items() if call not in buffer.answered])
-    return Transcript(buffer, 0, len(messages), waiting)
+    return Transcript(buffer, 0, len(buffer.messages), waiting)
 
 
 def validate_transcript(

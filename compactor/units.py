@@ -76,9 +76,6 @@ def object_units(value: dict[str, Any]) -> int:
 
 def block_units(block: Block) -> int:
     """The units of one block; the docstring of each block states its rule."""
-    kind = type(block)
-    if kind is Text:
-        return 2 + len(block.text)  # type: ignore[union-attr]
     match block:
         case ToolCall():
             return 6 + len(block.id) + len(block.name) + object_units(block.arguments)
@@ -94,20 +91,19 @@ def block_units(block: Block) -> int:
 
 def content_units(content: str | tuple[Block, ...]) -> int:
     """The length of a text, or the sum of its blocks."""
-    return len(content) if type(content) is str else sum([block_units(block) for block in content])  # type: ignore[arg-type]
+    return len(content) if isinstance(content, str) else sum([block_units(block) for block in content])
 
 
 def message_units(message: Message) -> int:
     """The units of one message that has an id."""
-    match message:
-        case AssistantMessage():
-            return 4 + len(message.id or "") + sum([block_units(block) for block in message.content])
-        case ToolResult():
-            return (
-                7 + len(message.id or "") + len(message.tool_call_id) + len(message.tool_name) + content_units(message.content)
-            )
-        case _:
-            return 4 + len(message.id or "") + content_units(message.content)
+    kind = type(message)
+    if kind is AssistantMessage:
+        blocks: tuple[Block, ...] = message.content  # type: ignore[assignment]
+        return 4 + len(message.id or "") + sum([2 + len(b.text) if type(b) is Text else block_units(b) for b in blocks])
+    units = len(message.id or "") + content_units(message.content)
+    if kind is ToolResult:
+        return 7 + units + len(message.tool_call_id) + len(message.tool_name)  # type: ignore[union-attr]
+    return 4 + units
 
 
 def requirement_units(requirement: Requirement) -> int:
