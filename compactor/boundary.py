@@ -7,7 +7,7 @@ starts inside it. All functions here are pure.
 from __future__ import annotations
 
 import enum
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 

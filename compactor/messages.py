@@ -7,7 +7,7 @@ results, metadata) exists as nouns and in this project's own file format; in pla
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeAlias, TypeGuard, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard
 
 import attrs
 
@@ -15,8 +15,8 @@ from .errors import CompactionError, ErrorCode, kind_name, shown
 from .plain import BLANK, EMPTY, MISSING, SESSION_LIMITS, Faulty, JsonObject, Limits, Tally, frozen_object, is_object, limit_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
     from array import array
+    from collections.abc import Callable, Mapping, Sequence
 
 MEDIA_UNITS: Final = 6_400
 """What an image or a file costs when its owner says nothing: 1,600 tokens, a full-size image at the large providers,
@@ -135,16 +135,15 @@ class ToolResult:
         self,
         call: ToolCall | str,
         content: Content | list[Text | Media | Opaque],
-        is_error: bool = False,  # noqa: FBT001, FBT002 - the public face says so
+        is_error: bool = False,  # noqa: FBT002 - the public face says so
         *,
         tool_name: str = "",
         id: str | None = None,  # noqa: A002
         meta: Mapping[str, Any] | None = None,
     ) -> None:
         """*call* is the ``ToolCall`` that is answered, or its id together with *tool_name*."""
-        if not isinstance(call, str):
-            call, tool_name = call.id, call.name
-        self.__attrs_init__(call, tool_name, content, is_error, id=id, meta=meta)  # type: ignore[arg-type]
+        call_id, tool_name = (call.id, call.name) if type(call) is ToolCall else (call, tool_name)
+        self.__attrs_init__(call_id, tool_name, content, is_error, id=id, meta=meta)  # type: ignore[arg-type]
 
 
 Message: TypeAlias = UserMessage | AssistantMessage | ToolResult
@@ -428,12 +427,12 @@ class Reading:
         set_arguments(noun, arguments)
         return noun
 
-    def _thinking(self, plain: dict[str, Any], index: int) -> Thinking:
+    def read_thinking(self, plain: dict[str, Any], index: int) -> Thinking:
         text = self._text(plain.get("text"), index, ".content[].text")
         signature = self._text(plain.get("signature", ""), index, ".content[].signature")
         return Thinking(text, signature=signature, redacted=plain.get("redacted") is True)
 
-    def _media(self, plain: dict[str, Any], index: int) -> Media:
+    def read_media(self, plain: dict[str, Any], index: int) -> Media:
         source, media_type, name = (
             self._text(plain.get(key, ""), index, f".content[].{key}") for key in ("source", "mediaType", "name")
         )
@@ -443,23 +442,23 @@ class Reading:
             cost = MEDIA_UNITS
         return Media(source, media_type=media_type, name=name, cost=cost)
 
-    def _opaque(self, plain: dict[str, Any], index: int) -> Opaque:
+    def read_opaque(self, plain: dict[str, Any], index: int) -> Opaque:
         kind = self._text(plain.get("kind"), index, ".content[].kind")
         return Opaque(kind, data=self._object(plain.get("data", EMPTY), "INVALID_MESSAGE", index, ".content[].data"))
 
-    def _user(self, plain: dict[str, Any], index: int, id_: str, meta: JsonObject, rich: bool) -> None:
+    def read_user(self, plain: dict[str, Any], index: int, id_: str, meta: JsonObject, rich: bool) -> None:
         content = plain.get("content", MISSING)
         content = self.count(content, "content") if type(content) is str else self._content(content, index, rich)
         self.messages.append(_user(content, id_, meta))
 
-    def _assistant(self, plain: dict[str, Any], index: int, id_: str, meta: JsonObject, rich: bool) -> None:
+    def read_assistant(self, plain: dict[str, Any], index: int, id_: str, meta: JsonObject, rich: bool) -> None:
         content = plain.get("content", MISSING)
         if type(content) is not list and type(content) is not tuple:
             self.fault("INVALID_MESSAGE", index, ".content", f"needs an array of blocks, got {kind_name(content)}")
             return
         self.messages.append(_assistant(self._block_list(content, index, rich), id_, meta))
 
-    def _result(self, plain: dict[str, Any], index: int, id_: str, meta: JsonObject, rich: bool) -> None:
+    def read_result(self, plain: dict[str, Any], index: int, id_: str, meta: JsonObject, rich: bool) -> None:
         call_id = plain.get("toolCallId")
         if type(call_id) is not str or not self.count(call_id, "messages[].toolCallId").strip(BLANK):
             self.fault("INVALID_MESSAGE", index, ".toolCallId", "needs a string that is not blank")
@@ -476,14 +475,14 @@ class Reading:
 
 
 _READERS: Final[dict[str, Callable[..., None]]] = {
-    "user": Reading._user,
-    "assistant": Reading._assistant,
-    "toolResult": Reading._result,
+    "user": Reading.read_user,
+    "assistant": Reading.read_assistant,
+    "toolResult": Reading.read_result,
 }
 _RICH_BLOCKS: Final[dict[str, Callable[..., Block]]] = {
-    "thinking": Reading._thinking,
-    "media": Reading._media,
-    "opaque": Reading._opaque,
+    "thinking": Reading.read_thinking,
+    "media": Reading.read_media,
+    "opaque": Reading.read_opaque,
 }
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from types import NoneType
-from typing import Any, Final, Never, Self, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final, Never, Self
 
 import attrs
 

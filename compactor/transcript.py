@@ -184,7 +184,7 @@ class Transcript(Sequence[Message]):
         return Transcript(self._buffer, self._start + cut, self._stop, self._open)
 
     def appended(self, message: Message, units: int, tally: Tally) -> Transcript:
-        """This transcript and one more message, which was read before; its pairing is checked here, in live mode."""
+        """The same and one more message, which was read before; its pairing is checked here, in live mode."""
         self._check_pairing(message)
         calls = message.tool_calls if type(message) is AssistantMessage else ()
         known = self._buffer.calls
