@@ -13,8 +13,9 @@ import attrs
 
 from .boundary import earliest_cut
 from .errors import CompactionError, ErrorCode, kind_name, shown
-from .messages import Message, Requirement, Summary, read_one
+from .messages import Message, Requirement, Summary
 from .plain import MISSING, Faulty, Limits, Tally, is_object, limit_error, safe_int
+from .reading import read_one
 from .transcript import Transcript, read_transcript_data
 from .units import message_units, requirement_units, summary_units
 

@@ -14,13 +14,13 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate, compress
+from itertools import compress
 from typing import Any, Final, overload
 
 from .errors import CompactionError, ErrorCode, shown
-from .messages import AssistantMessage, Message, Reading, ToolCall, ToolResult, TranscriptFault, read_messages
+from .messages import AssistantMessage, Message, ToolCall, ToolResult, TranscriptFault
 from .plain import SESSION_LIMITS, Limits, Tally
-from .units import message_units
+from .reading import Reading, read_messages
 
 
 class _Buffer:
@@ -40,7 +40,7 @@ class _Buffer:
     def fill(self, reading: Reading) -> None:
         """Take over everything that was read, at once: the same as pushing message after message."""
         self.messages = messages = reading.messages
-        self.units = array("q", accumulate([message_units(message) for message in messages], initial=0))
+        self.units, self.items, self.chars = reading.units, reading.items, reading.chars
         self.calls = {call: index for call, _name, index in reading.calls}
         self.answered = {call: index for call, _name, index in reading.results}
         uncut = bytearray(b"\1") * (len(messages) + 1)
@@ -246,8 +246,7 @@ def read_transcript_data(value: object, tally: Tally, *, rich: bool = False, liv
     """Read messages (plain data, nouns or a ``Transcript``) into a transcript, or raise the first fault."""
     source = value[:] if type(value) is Transcript else value
     buffer = _Buffer()
-    reading = read_messages(source, tally, rich=rich, live=live, marks=(buffer.items, buffer.chars))
-    buffer.fill(reading)
+    buffer.fill(read_messages(source, tally, rich=rich, live=live))
     waiting = tuple([(call, index) for call, index in buffer.calls.items() if call not in buffer.answered])
     return Transcript(buffer, 0, len(buffer.messages), waiting)
 
