@@ -1,0 +1,283 @@
+"""From messages to the board: who said what, what was done, how it ended.
+
+The role of a message decides where its words may go: goals and constraints come from user messages alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from compactor.messages import AssistantMessage, ToolCall, ToolResult, UserMessage, text_of
+
+from ._lines import Section, clean, shorten, written_id
+from ._tools import Deed, ends, own_words, read_call, read_outcome
+from ._words import (
+    DECISIONS,
+    DONE,
+    FILLERS,
+    NEXT,
+    NOT,
+    OPEN,
+    REQUESTS,
+    RULES,
+    folded,
+    has_identifier,
+    is_fact,
+    is_plain,
+    sentences,
+    stated,
+    words_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compactor.messages import Message
+
+    from ._board import Board
+
+USER_HEAD: Final = 6_000
+USER_TAIL: Final = 2_000
+"""How much of a user message is read: longer ones are pasted material."""
+GOAL_MAX: Final = 4_000
+RULE_MAX: Final = 400
+STATEMENT_MAX: Final = 280
+FACTS_PER_MESSAGE: Final = 4
+RESULT_FACTS_MAX: Final = 2_000
+"""Results up to this size may state facts; larger ones are material that was looked at."""
+NEXT_MAX: Final = 240
+_CHECKBOX: Final = re.compile(r"\s*(?:[-*]\s?)?\[([ xX✓✔])\]\s?")
+_TODO_KEYS: Final = ("content", "text", "task", "title", "step", "description")
+_TODO_DONE: Final = frozenset(("completed", "complete", "done", "cancelled", "canceled", "finished", "closed"))
+
+
+def extract(messages: Sequence[Message], board: Board) -> None:
+    """Tell *board* what happened in *messages*, oldest first."""
+    calls: dict[str, tuple[Deed, str]] = {}
+    for message in messages:
+        id_ = written_id(message.id or "")
+        if type(message) is UserMessage:
+            _user(text_of(message.content), id_, board)
+        elif type(message) is AssistantMessage:
+            _assistant(text_of(message.content), id_, board)
+            for call in message.content:
+                if type(call) is ToolCall:
+                    calls[call.id] = read_call(call.name, call.arguments), id_
+                    _todos(call.arguments, id_, board)
+        elif type(message) is ToolResult:
+            known = calls.pop(message.tool_call_id) if message.tool_call_id in calls else None
+            deed, asked = known or (read_call(message.tool_name, {}), id_)
+            _result(message, deed, (asked, id_), board)
+    for deed, asked in calls.values():
+        board.open(f"{deed.source}: called, no result yet", (asked,), "tool")
+    if messages:
+        _next_step(messages, board)
+
+
+# ----------------------------------------------------------------------------------------------------------- user
+
+
+def _user(text: str, id_: str, board: Board) -> None:
+    """Constraints, decisions, facts and open work leave the message for their sections; the rest is its goal, verbatim."""
+    if len(text) > USER_HEAD + USER_TAIL:
+        text = f"{text[:USER_HEAD]}\n…\n{text[-USER_TAIL:]}"
+    lower = folded(text)
+    words = words_of(lower)
+    goal: list[str] = []
+    if is_plain(lower, words):
+        goal.append(text)
+    else:
+        quoted = False
+        for sentence in sentences(text):
+            fence = sentence.lstrip().startswith("```")
+            if fence or quoted or sentence.lstrip().startswith(">") or not _user_sentence(sentence, id_, board):
+                goal.append(sentence)
+            if fence:
+                quoted = not quoted
+    rest = clean("".join(goal))
+    if rest and not (len(rest) <= 24 and folded(rest).strip(" .!。！,") in FILLERS):
+        board.put(Section.GOALS, shorten(rest, GOAL_MAX), (id_,))
+
+
+def _user_sentence(sentence: str, id_: str, board: Board) -> bool:
+    """Give one sentence to its section; False when it belongs to the goal."""
+    box = _CHECKBOX.match(sentence)
+    text = clean(sentence[box.end() :] if box else sentence)
+    if not text:
+        return False
+    if box:
+        return _box(box, text, id_, "user", board)
+    lower = folded(text)
+    words = words_of(lower)
+    asks = text.endswith(("?", "？"))
+    if not asks and RULES.found(lower, words):
+        board.put(Section.CONSTRAINTS, shorten(text, RULE_MAX), (id_,))
+        return True
+    if asks:
+        return False
+    found = stated(text)
+    if DONE.found(lower, words) and not NOT.found(lower, words) and board.finish(text):
+        return True
+    if OPEN.found(lower, words):
+        board.open(shorten(text, STATEMENT_MAX), (id_,), "user")
+        return True
+    if DECISIONS.found(lower, words):
+        board.put(Section.DECISIONS, shorten(text, STATEMENT_MAX), (id_,), "user")
+        return True
+    if found is not None and is_fact(text, found) and len(text) <= STATEMENT_MAX:
+        if not REQUESTS.found(lower, words) and not _is_imperative(lower):
+            board.put(Section.FACTS, text, (id_,), "user", f"={found[0]}")
+            return True
+        # A request to change a value makes the old one stale, and stays a goal.
+        board.forget(Section.FACTS, f"={found[0]}")
+    return False
+
+
+_IMPERATIVES: Final = (
+    "set ",
+    "change ",
+    "update ",
+    "bump ",
+    "switch ",
+    "move ",
+    "rename ",
+    "let's ",
+    "use ",
+    "add ",
+    "make ",
+    "run ",
+    "write ",
+)
+
+
+def _is_imperative(lower: str) -> bool:
+    return lower.startswith(_IMPERATIVES)
+
+
+def _box(box: re.Match[str], text: str, id_: str, role: str, board: Board) -> bool:
+    """A line with a check box: open, or done."""
+    if box[1] == " ":
+        board.open(shorten(text, STATEMENT_MAX), (id_,), role)
+    else:
+        board.finish(text)
+    return True
+
+
+# ------------------------------------------------------------------------------------------------------ assistant
+
+
+def _assistant(text: str, id_: str, board: Board) -> None:
+    """Decisions, open and finished work, and facts that the assistant stated in words of its own."""
+    if not text or text.isspace():
+        return
+    text = own_words(ends(text))
+    lower = folded(text)
+    if is_plain(lower, words_of(lower)):
+        return
+    facts = 0
+    quoted = False
+    for sentence in sentences(text):
+        if sentence.lstrip().startswith("```"):
+            quoted = not quoted
+            continue
+        if quoted:
+            continue
+        box = _CHECKBOX.match(sentence)
+        said = clean(sentence[box.end() :] if box else sentence)
+        if not said:
+            continue
+        if box:
+            _box(box, said, id_, "assistant", board)
+            continue
+        lower = folded(said)
+        words = words_of(lower)
+        if DONE.found(lower, words) and not NOT.found(lower, words):
+            board.finish(said)
+        if said.endswith(("?", "？")):
+            continue
+        said = shorten(said, STATEMENT_MAX)
+        if DECISIONS.found(lower, words):
+            board.put(Section.DECISIONS, said, (id_,), "assistant")
+        elif OPEN.found(lower, words):
+            board.open(said, (id_,), "assistant")
+        elif facts < FACTS_PER_MESSAGE and _fact(said, id_, "assistant", board):
+            facts += 1
+
+
+def _fact(text: str, id_: str, role: str, board: Board) -> bool:
+    """Keep what states a value with an identifier in it."""
+    found = stated(text)
+    if found is None or not (is_fact(text, found) if text.isascii() else has_identifier(found[1])):
+        return False
+    board.put(Section.FACTS, text, (id_,), role, f"={found[0]}")
+    return True
+
+
+# ---------------------------------------------------------------------------------------------------------- tools
+
+
+def _result(message: ToolResult, deed: Deed, ids: tuple[str, str], board: Board) -> None:
+    """Files, command and error of one answered call. A failed call changed no file."""
+    text = text_of(message.content)
+    outcome = read_outcome(text, is_error=message.is_error, command=deed.command)
+    if deed.command:
+        board.command(deed.command, outcome.text, ids)
+    if outcome.failed:
+        board.fail(deed.source, outcome.line or "failed without a word", ids)
+    else:
+        board.succeed(deed.source, ids[1])
+        for path, state in deed.files:
+            board.file(path, state, ids)
+    if deed.command or any(state != "read" for _path, state in deed.files):
+        board.actions.append((deed.source, ids[1]))
+    if not deed.command and not deed.files and not outcome.failed and len(text) <= RESULT_FACTS_MAX:
+        facts = 0
+        for sentence in sentences(own_words(text)):
+            said = clean(sentence)
+            if 0 < len(said) <= STATEMENT_MAX and _fact(said, ids[1], "tool", board):
+                facts += 1
+                if facts == FACTS_PER_MESSAGE:
+                    break
+
+
+def _todos(arguments: Mapping[str, Any], id_: str, board: Board) -> None:
+    """A list of tasks with a status each, as to-do tools take it."""
+    for key in ("todos", "tasks", "plan", "items"):
+        items = arguments.get(key)
+        if not isinstance(items, list | tuple):
+            continue
+        for item in items[:64]:
+            if not isinstance(item, Mapping) or type(item.get("status")) is not str:
+                continue
+            text = next((item[name] for name in _TODO_KEYS if type(item.get(name)) is str), "")
+            text = shorten(clean(text[: 4 * STATEMENT_MAX]), STATEMENT_MAX)
+            if item["status"].lower() in _TODO_DONE:
+                board.finish(text)
+            else:
+                board.open(text, (id_,), "assistant")
+
+
+# ------------------------------------------------------------------------------------------------------ next step
+
+
+def _next_step(messages: Sequence[Message], board: Board) -> None:
+    """What comes next: an unanswered user message, or what the assistant last said it would do."""
+    board.entries[Section.NEXT].clear()
+    for message in reversed(messages[-12:]):
+        id_ = written_id(message.id or "")
+        if type(message) is UserMessage:
+            text = clean(ends(text_of(message.content)))
+            if text and folded(text).strip(" .!。！") not in FILLERS:
+                board.put(Section.NEXT, shorten(f"asked: {text}", NEXT_MAX), (id_,), "user")
+                return
+        elif type(message) is AssistantMessage:
+            said = [part for part in map(clean, sentences(own_words(ends(text_of(message.content))))) if part]
+            for part in reversed(said):
+                lower = folded(part)
+                if NEXT.found(lower, words_of(lower)):
+                    board.put(Section.NEXT, shorten(part, NEXT_MAX), (id_,), "assistant")
+                    return
+            if said and not message.tool_calls:
+                return

@@ -1,0 +1,231 @@
+"""``DigestSummarizer``: a summary without a model. Deterministic, offline, and always within its budget.
+
+It reads the previous digest back into lines, tells the board what happened since, and writes as many lines as fit, the
+most valuable first. Nothing is ever nested: a digest of a digest is a digest.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import attrs
+
+from ._board import FIXED, Board, Entry, key_of, normal
+from ._extract import extract
+from ._lines import ELLIPSIS, SIGNED, Section, clean, left_out, read_digest, read_title, shorten, title, write_line, written_id
+from ._words import CORRECTIONS, REASONS, folded, has_identifier, sentences, tokens, words_of
+
+if TYPE_CHECKING:
+    from compactor.context import SummaryRequest
+    from compactor.messages import Summary
+
+EARLIER_LINE_MAX: Final = 400
+EARLIER_READ_MAX: Final = 65_536
+"""How much of a foreign summary is read at all."""
+RETRY_SHARE: Final = 0.75
+"""Each refused attempt leaves a quarter more room: whoever measures in tokens may count more than code points."""
+SHORT_MIN: Final = 40
+"""A line that would be cut to less than this is left out instead."""
+ROOMY: Final = 400
+"""From this budget on the title and the last line come in their long form."""
+
+_BASE: Final = {
+    Section.CONSTRAINTS: 100,
+    Section.NEXT: 90,
+    Section.OPEN: 78,
+    Section.DECISIONS: 72,
+    Section.FACTS: 60,
+    Section.EARLIER: 62,
+    Section.GOALS: 56,
+    Section.FILES: 34,
+    Section.COMMANDS: 32,
+    Section.ERRORS: 66,
+}
+_SHORTENED: Final = frozenset({Section.GOALS, Section.DECISIONS, Section.ERRORS, Section.EARLIER, Section.NEXT})
+"""Where the beginning of a line is worth something. Half a rule, value, path or command would mislead."""
+
+
+def _share(_self: object, attribute: attrs.Attribute[float], value: Any) -> None:
+    if type(value) not in (int, float) or not 0 <= value <= 1:
+        msg = f"{attribute.name} needs a number from 0 to 1"
+        raise ValueError(msg)
+
+
+@attrs.frozen(kw_only=True)
+class DigestSummarizer:
+    """The default summarizer: code that picks what matters and cites where it stands.
+
+    *earlier_share*: how much of the text a previous summary that was not written by a digest may take.
+    *goal_share*: the same for one single user message. Both from 0 to 1, else ``ValueError``.
+
+    A call never raises and gives at most ``request.max_text`` code points, at least one of them not blank. Goals and
+    constraints are words of user messages only. After a refusal (``request.rejection``) it aims lower.
+    """
+
+    earlier_share: float = attrs.field(default=0.25, validator=_share)
+    goal_share: float = attrs.field(default=0.3, validator=_share)
+
+    def __call__(self, request: SummaryRequest) -> str:
+        """Write the digest: title, sections, and last what was left out."""
+        budget = request.max_text
+        if request.rejection is not None:
+            budget = int(budget * RETRY_SHARE ** min(max(request.attempt - 1, 1), 16))
+        board = Board()
+        count = len(request.messages) + _read_previous(request.previous_summary, board)
+        extract(request.messages, board)
+        pinned = {normal(clean(requirement.content)) for requirement in request.requirements}
+        entries = [e for bucket in board.entries.values() for e in bucket.values() if not pinned or normal(e.text) not in pinned]
+        return _Page(entries, board.dropped, count, max(budget, 1), self, tokens(request.instructions or "")).text()
+
+
+def _read_previous(summary: Summary | None, board: Board) -> int:
+    """Put the lines of the previous summary on the board; the number of messages it stood for, 0 when it is foreign."""
+    if summary is None:
+        return 0
+    count = read_title(summary.content)
+    foreign = [summary.content[:EARLIER_READ_MAX]]
+    if count is not None:
+        lines, board.dropped, foreign = read_digest(summary.content)
+        for line in lines:
+            board.put(line.section, line.text, line.ids, line.role, key_of(line.section, line.text))
+    id_ = written_id(summary.id or "")
+    for text in foreign:
+        for sentence in sentences(text):
+            board.put(Section.EARLIER, shorten(clean(sentence), EARLIER_LINE_MAX), (id_,))
+    return count or 0
+
+
+class _Page:
+    """Choosing and placing lines within a budget; used once."""
+
+    def __init__(
+        self,
+        entries: list[Entry],
+        dropped: dict[Section, int],
+        count: int,
+        budget: int,
+        options: DigestSummarizer,
+        focus: frozenset[str],
+    ) -> None:
+        self.entries = entries
+        self.dropped = dropped
+        self.budget = budget
+        self.options = options
+        self.focus = focus
+        self.long = budget >= ROOMY
+        self.title = title(count, long=self.long)
+        self.count = count
+
+    def text(self) -> str:
+        """The whole text; whatever happens, it fits and is not blank."""
+        whole = self._written([(entry, entry.text) for entry in self.entries], self.dropped)
+        if len(whole) <= self.budget and not self._earlier_is_large():
+            return whole
+        room = self.budget - len(self.title)
+        worst = dict(self.dropped)
+        for entry in self.entries:
+            worst[entry.section] = worst.get(entry.section, 0) + 1
+        room -= 1 + len(left_out(worst, long=self.long))
+        chosen = self._chosen(room)
+        if not chosen:
+            return self._tiny(worst)
+        kept = {id(entry) for entry, _text in chosen}
+        lost = dict(self.dropped)
+        for entry in self.entries:
+            if id(entry) not in kept:
+                lost[entry.section] = lost.get(entry.section, 0) + 1
+        chosen.sort(key=lambda pair: self.order[id(pair[0])])
+        return self._written(chosen, lost)
+
+    def _earlier_is_large(self) -> bool:
+        earlier = sum([len(entry.text) for entry in self.entries if entry.section is Section.EARLIER])
+        return earlier > self.options.earlier_share * self.budget
+
+    def _written(self, pairs: list[tuple[Entry, str]], lost: dict[Section, int]) -> str:
+        """Lines under their headers; *pairs* are in the order of sections."""
+        lines = [self.title]
+        section: Section | None = None
+        for entry, text in pairs:
+            if entry.section is not section:
+                section = entry.section
+                lines.append(section.header)
+            lines.append(write_line(text, entry.ids, entry.role if section in SIGNED else ""))
+        if any(lost.values()):
+            lines.append(left_out(lost, long=self.long))
+        return "\n".join(lines)
+
+    def _tiny(self, lost: dict[Section, int]) -> str:
+        """For budgets that no line fits into: the most telling single line that does."""
+        total = left_out(lost, long=False)
+        candidates = (f"{self.title}\n{total}", self.title, f"{self.count} messages, digest", f"{self.count} messages", ELLIPSIS)
+        return next(candidate for candidate in candidates if len(candidate) <= self.budget)
+
+    def _chosen(self, room: int) -> list[tuple[Entry, str]]:
+        """Take lines from the most valuable down while there is room; long ones are cut where that makes sense."""
+        self.order = {id(entry): index for index, entry in enumerate(self.entries)}
+        shares = {Section.EARLIER: int(self.options.earlier_share * self.budget)}
+        goal_max = max(int(self.options.goal_share * self.budget), SHORT_MIN)
+        opened: set[Section] = set()
+        chosen: list[tuple[Entry, str]] = []
+        for entry in self._ranked():
+            section, text = entry.section, entry.text
+            fixed = len(write_line("", entry.ids, entry.role if section in SIGNED else "")) + 1
+            if section not in opened:
+                fixed += len(section.header) + 1
+            space = min(room, shares.get(section, room)) - fixed
+            limit = min(space, goal_max) if section is Section.GOALS else space
+            if len(text) > limit:
+                if section not in _SHORTENED or limit < SHORT_MIN:
+                    continue
+                text = shorten(text, limit)
+            chosen.append((entry, text))
+            opened.add(section)
+            room -= fixed + len(text)
+            if section in shares:
+                shares[section] -= fixed + len(text)
+            if room < SHORT_MIN // 2:
+                break
+        return chosen
+
+    def _ranked(self) -> list[Entry]:
+        """Most valuable first; equal ones by age, the latest first."""
+        goals = [entry for entry in self.entries if entry.section is Section.GOALS]
+        first = min(goals, key=lambda entry: self.order[id(entry)], default=None)
+        last = max(goals, key=lambda entry: entry.at, default=None)
+        ages = {id(entry): index for index, entry in enumerate(sorted(self.entries, key=lambda entry: entry.at))}
+        scale = 10 / max(len(ages), 1)
+        ranks: list[tuple[float, int, Entry]] = []
+        for entry in self.entries:
+            age = ages[id(entry)]
+            value = _value(entry) + age * scale
+            if entry is first or entry is last:
+                value += 40
+            if self.focus and not self.focus.isdisjoint(tokens(entry.text)):
+                value += 1_000
+            ranks.append((-value, -age, entry))
+        ranks.sort(key=lambda rank: rank[:2])
+        return [entry for _value_, _age, entry in ranks]
+
+
+def _value(entry: Entry) -> float:
+    """What a line is worth apart from its age and the caller's focus."""
+    section, text = entry.section, entry.text
+    value: float = _BASE[section]
+    match section:
+        case Section.GOALS:
+            lower = folded(text[:80])
+            value += 22 if CORRECTIONS.found(lower, words_of(lower)) else 0
+        case Section.FACTS:
+            value += {"user": 14, "assistant": 2}.get(entry.role, 0) + (2 if has_identifier(text) else 0)
+        case Section.DECISIONS:
+            lower = folded(text)
+            value += (4 if entry.role == "user" else 0) + (3 if REASONS.found(lower, words_of(lower)) else 0)
+        case Section.FILES:
+            value += 24 if not text.startswith("read:") else 0
+        case Section.COMMANDS:
+            value += 14 if " → failed" in text else 0
+        case Section.ERRORS:
+            value -= 22 if FIXED in text else 0
+        case _:
+            pass
+    return value
