@@ -130,4 +130,6 @@ _TYPE_NAME = type.__dict__["__name__"].__get__
 def kind_name(value: object) -> str:
     """The name of *value*'s type, escaped and bounded, read without calling anything that the type could override."""
     name = _TYPE_NAME(type(value))
+    if type(name) is not str:
+        return "?"  # A class may be named with a subclass of str.
     return name if len(name) <= 64 and name.isidentifier() else shown(name)

@@ -183,6 +183,9 @@ class Tally:
         except (Faulty, CompactionError):
             self.items, self.chars = before
             return self._frozen(value, where, 0, _index_keys_first)
+        except RecursionError:  # The caller's own limit on the depth is beyond the interpreter's.
+            fix = f"the limit is {self.limits.json_depth:,}, which this interpreter cannot walk"
+            raise CompactionError(ErrorCode.LIMIT_EXCEEDED, "is nested too deeply", where=where, fix=fix) from None
 
     def _frozen(self, value: object, where: str, depth: int, entries: Callable[[Any], Iterable[tuple[Any, Any]]]) -> Any:
         depth_max = self.limits.json_depth
@@ -221,7 +224,7 @@ class Tally:
                     copy[key] = item
                 else:
                     copy[key] = self._frozen(item, where, below, entries)
-            return JsonObject(copy)
+            return JsonObject(copy) if copy else EMPTY
         raise Faulty
 
 

@@ -15,7 +15,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress
-from typing import Any, Final, overload
+from typing import Any, Final, Self, overload
 
 from .errors import CompactionError, ErrorCode, shown
 from .messages import AssistantMessage, Message, ToolCall, ToolResult, TranscriptFault
@@ -116,6 +116,16 @@ class Transcript(Sequence[Message]):
 
     def __hash__(self) -> int:
         return hash((len(self), self.units))
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, _memo: object) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The buffer may hold messages that this transcript must not show.
+        return transcript_of, (self[:],)
 
     def __repr__(self) -> str:
         waiting = f", {len(self._open)} open calls" if self._open else ""
