@@ -111,156 +111,155 @@ class Reading:
     def fault(self, rule: Rule, index: int, where: str, what: str) -> None:
         """Gather the fault, or raise it as INVALID_TRANSCRIPT."""
         if self.collect is None:
-            raise transcript_error(rule, what, f"messages[{index}]{where}" if index >= 0 else "messages")
-        self.collect.append(TranscriptFault(rule, index, f"{where.lstrip('.')} {what}; {FIXES[rule]}".lstrip()))
+            raise transcript_error(rule, what, where)
+        self.collect.append(TranscriptFault(rule, index, f"{where}: {what}; {FIXES[rule]}"))
 
     def message(self, value: object, index: int) -> None:
         """Read one message at *index*, in the order that the rules demand: role, id, then by role."""
         for links in (self.calls, self.results):
             while links and links[-1][2] == index:
                 links.pop()  # noted by the quick reader before it gave up
-        rich = self.rich
+        rich, where = self.rich, f"messages[{index}]"
         if type(value) is not dict and is_message(value):
             value, rich = message_to_plain(value), True
         elif not is_object(value):
-            self.fault("INVALID_MESSAGE", index, "", f"needs a plain object, got {kind_name(value)}")
+            self.fault("INVALID_MESSAGE", index, where, f"needs a plain object, got {kind_name(value)}")
             return
         plain: dict[str, Any] = value  # type: ignore[assignment]
         role = plain.get("role", MISSING)
         if role is MISSING:
-            self.fault("INVALID_MESSAGE", index, ".role", "is missing")
+            self.fault("INVALID_MESSAGE", index, f"{where}.role", "is missing")
             return
-        id_ = plain.get("id")
-        if type(id_) is not str or not self.count(id_, "messages[].id").strip(BLANK):
-            self.fault("INVALID_MESSAGE", index, ".id", "needs a string that is not blank")
+        id_ = self._id(plain.get("id"), index, f"{where}.id")
+        if id_ is None:
             return
         reader = _READERS.get(role) if type(role) is str else None
         if reader is None:
-            self.fault("INVALID_MESSAGE", index, ".role", f"is {shown(role)}, not one of user, assistant, toolResult")
+            self.fault("INVALID_MESSAGE", index, f"{where}.role", f"is {shown(role)}, not one of user, assistant, toolResult")
             return
         meta = EMPTY
         if rich and "meta" in plain:
-            meta = self._object(plain["meta"], "INVALID_MESSAGE", index, ".meta")
-        reader(self, plain, index, id_, meta, rich)
+            meta = self._object(plain["meta"], "INVALID_MESSAGE", index, f"{where}.meta")
+        reader(self, plain, index, where, id_, meta, rich)
 
-    def _object(self, value: object, rule: Rule, index: int, name: str) -> JsonObject:
-        """Read a JSON object; a faulty one is reported and read as empty."""
-        if type(value) is not dict and type(value) is not JsonObject:
-            self.fault(rule, index, name, f"needs a JSON object, got {kind_name(value)}")
-            return EMPTY
-        try:
-            return self.tally.json(value, name)  # type: ignore[no-any-return]
-        except Faulty:
-            self.fault(rule, index, name, "holds a value that is not JSON")
-            return EMPTY
+    def read_user(self, plain: dict[str, Any], index: int, where: str, id_: str, meta: JsonObject, rich: bool) -> None:
+        """Read a user message."""
+        content = self._content(plain.get("content", MISSING), index, f"{where}.content", rich)
+        self.messages.append(made_user(content, id_, meta))
 
-    def _text(self, value: object, index: int, name: str) -> str:
-        if type(value) is str:
-            return self.count(value, name)
-        self.fault("INVALID_MESSAGE", index, name, f"needs a string, got {kind_name(value)}")
-        return ""
+    def read_assistant(self, plain: dict[str, Any], index: int, where: str, id_: str, meta: JsonObject, rich: bool) -> None:
+        """Read an assistant message."""
+        content, where = plain.get("content", MISSING), f"{where}.content"
+        if type(content) is not list and type(content) is not tuple:
+            self.fault("INVALID_MESSAGE", index, where, f"needs an array of blocks, got {kind_name(content)}")
+            return
+        self.messages.append(made_assistant(self._blocks(content, index, where, rich), id_, meta))
 
-    def _name(self, value: object, index: int, name: str) -> str | None:
-        if type(value) is str and self.count(value, name).strip(BLANK):
+    def read_result(self, plain: dict[str, Any], index: int, where: str, id_: str, meta: JsonObject, rich: bool) -> None:
+        """Read a tool result."""
+        call_id = self._id(plain.get("toolCallId"), index, f"{where}.toolCallId")
+        if call_id is None:
+            return
+        name = self._name(plain.get("toolName"), index, f"{where}.toolName")
+        content = self._content(plain.get("content", MISSING), index, f"{where}.content", rich)
+        is_error = plain.get("isError")
+        if type(is_error) is not bool:
+            self.fault("INVALID_MESSAGE", index, f"{where}.isError", f"needs true or false, got {kind_name(is_error)}")
+            is_error = False
+        self.results.append((call_id, name, index))
+        self.messages.append(made_result(call_id, name or "", content, is_error, id_, meta))
+
+    def _id(self, value: object, index: int, where: str) -> str | None:
+        if type(value) is str and self.count(value, where).strip(BLANK):
             return value
-        self.fault("EMPTY_TOOL_NAME", index, name, "needs a tool name that is not blank")
+        self.fault("INVALID_MESSAGE", index, where, "needs a string that is not blank")
         return None
 
-    def _content(self, value: object, index: int, rich: bool) -> Content:
-        """Read the content of a user message or a tool result: text, or in rich data blocks without calls."""
-        if rich and type(value) in (list, tuple):
-            blocks = self._block_list(value, index, rich)
-            for block in blocks:
-                if type(block) is ToolCall or type(block) is Thinking:
-                    self.fault("INVALID_MESSAGE", index, ".content", "holds a block that only an assistant sends")
-            return blocks  # type: ignore[return-value]
-        return self._text(value, index, ".content")
+    def _name(self, value: object, index: int, where: str) -> str | None:
+        if type(value) is str and self.count(value, where).strip(BLANK):
+            return value
+        self.fault("EMPTY_TOOL_NAME", index, where, "needs a tool name that is not blank")
+        return None
 
-    def _block_list(self, value: object, index: int, rich: bool) -> tuple[Block, ...]:
-        items: Sequence[object] = value  # type: ignore[assignment]
-        self.tally.take(len(items), "messages[].content")
-        blocks = [self._block(item, index, rich) for item in items]
+    def _text(self, value: object, index: int, where: str) -> str:
+        if type(value) is str:
+            return self.count(value, where)
+        self.fault("INVALID_MESSAGE", index, where, f"needs a string, got {kind_name(value)}")
+        return ""
+
+    def _object(self, value: object, rule: Rule, index: int, where: str) -> JsonObject:
+        """Read a JSON object; a faulty one is reported and read as empty."""
+        if type(value) is not dict and type(value) is not JsonObject:
+            self.fault(rule, index, where, f"needs a JSON object, got {kind_name(value)}")
+            return EMPTY
+        try:
+            return self.tally.json(value, where)  # type: ignore[no-any-return]
+        except Faulty:
+            self.fault(rule, index, where, "holds a value that is not JSON")
+            return EMPTY
+
+    def _content(self, value: object, index: int, where: str, rich: bool) -> Content:
+        """Read the content of a user message or a tool result: text, or in rich data blocks without calls."""
+        if not rich or (type(value) is not list and type(value) is not tuple):
+            return self._text(value, index, where)
+        blocks = self._blocks(value, index, where, rich)
+        if any(type(block) is ToolCall or type(block) is Thinking for block in blocks):
+            self.fault("INVALID_MESSAGE", index, where, "holds a block that only an assistant sends")
+        return blocks  # type: ignore[return-value]
+
+    def _blocks(self, values: Sequence[object], index: int, where: str, rich: bool) -> tuple[Block, ...]:
+        self.tally.take(len(values), where)
+        blocks = [self._block(value, index, f"{where}[{at}]", rich) for at, value in enumerate(values)]
         return tuple([block for block in blocks if block is not None])
 
-    def _block(self, value: object, index: int, rich: bool) -> Block | None:
+    def _block(self, value: object, index: int, where: str, rich: bool) -> Block | None:
         """Read one block; None where it is faulty and faults are being collected."""
         if type(value) is not dict and is_block(value):
             value, rich = block_to_plain(value), True
         elif not is_object(value):
-            self.fault("INVALID_MESSAGE", index, ".content[]", f"needs a plain object, got {kind_name(value)}")
+            self.fault("INVALID_MESSAGE", index, where, f"needs a plain object, got {kind_name(value)}")
             return None
         plain: dict[str, Any] = value  # type: ignore[assignment]
         kind = plain.get("type", MISSING)
         if type(kind) is str:
             if kind == "text":
-                text = plain.get("text", MISSING)
-                return made_text(self._text(text, index, ".content[].text"))
+                return made_text(self._text(plain.get("text", MISSING), index, f"{where}.text"))
             if kind == "toolCall":
-                return self._call(plain, index)
+                return self._call(plain, index, where)
             if rich and kind in _RICH_BLOCKS:
-                return _RICH_BLOCKS[kind](self, plain, index)
-        self.fault("INVALID_MESSAGE", index, ".content[].type", f"is {shown(kind)}, not one of text, toolCall")
+                return _RICH_BLOCKS[kind](self, plain, index, where)
+        self.fault("INVALID_MESSAGE", index, f"{where}.type", f"is {shown(kind)}, not one of text, toolCall")
         return None
 
-    def _call(self, plain: dict[str, Any], index: int) -> ToolCall | None:
-        id_ = plain.get("id")
-        if type(id_) is not str or not self.count(id_, "content[].id").strip(BLANK):
-            self.fault("INVALID_MESSAGE", index, ".content[].id", "needs a string that is not blank")
+    def _call(self, plain: dict[str, Any], index: int, where: str) -> ToolCall | None:
+        id_ = self._id(plain.get("id"), index, f"{where}.id")
+        if id_ is None:
             return None
-        name = self._name(plain.get("name"), index, ".content[].name")
-        arguments = self._object(plain.get("arguments", MISSING), "INVALID_TOOL_ARGUMENTS", index, ".content[].arguments")
+        name = self._name(plain.get("name"), index, f"{where}.name")
+        arguments = self._object(plain.get("arguments", MISSING), "INVALID_TOOL_ARGUMENTS", index, f"{where}.arguments")
         self.calls.append((id_, name, index))
         return made_call(id_, name or "", arguments)
 
-    def read_thinking(self, plain: dict[str, Any], index: int) -> Thinking:
+    def read_thinking(self, plain: dict[str, Any], index: int, where: str) -> Thinking:
         """Read a thinking block; redacted is true or absent."""
-        text = self._text(plain.get("text"), index, ".content[].text")
-        signature = self._text(plain.get("signature", ""), index, ".content[].signature")
+        text = self._text(plain.get("text"), index, f"{where}.text")
+        signature = self._text(plain.get("signature", ""), index, f"{where}.signature")
         return Thinking(text, signature=signature, redacted=plain.get("redacted") is True)
 
-    def read_media(self, plain: dict[str, Any], index: int) -> Media:
+    def read_media(self, plain: dict[str, Any], index: int, where: str) -> Media:
         """Read an image or a file."""
-        source, media_type, name = (
-            self._text(plain.get(key, ""), index, f".content[].{key}") for key in ("source", "mediaType", "name")
-        )
+        keys = ("source", "mediaType", "name")
+        source, media_type, name = [self._text(plain.get(key, ""), index, f"{where}.{key}") for key in keys]
         cost = plain.get("cost", MEDIA_UNITS)
         if type(cost) is not int or not 0 <= cost <= self.tally.limits.units:
-            self.fault("INVALID_MESSAGE", index, ".content[].cost", "needs a whole number of units")
+            self.fault("INVALID_MESSAGE", index, f"{where}.cost", "needs a whole number of units")
             cost = MEDIA_UNITS
         return Media(source, media_type=media_type, name=name, cost=cost)
 
-    def read_opaque(self, plain: dict[str, Any], index: int) -> Opaque:
+    def read_opaque(self, plain: dict[str, Any], index: int, where: str) -> Opaque:
         """Read a provider's item."""
-        kind = self._text(plain.get("kind"), index, ".content[].kind")
-        return Opaque(kind, data=self._object(plain.get("data", EMPTY), "INVALID_MESSAGE", index, ".content[].data"))
-
-    def read_user(self, plain: dict[str, Any], index: int, id_: str, meta: JsonObject, rich: bool) -> None:
-        """Read a user message."""
-        content = self._content(plain.get("content", MISSING), index, rich)
-        self.messages.append(made_user(content, id_, meta))
-
-    def read_assistant(self, plain: dict[str, Any], index: int, id_: str, meta: JsonObject, rich: bool) -> None:
-        """Read an assistant message."""
-        content = plain.get("content", MISSING)
-        if type(content) is not list and type(content) is not tuple:
-            self.fault("INVALID_MESSAGE", index, ".content", f"needs an array of blocks, got {kind_name(content)}")
-            return
-        self.messages.append(made_assistant(self._block_list(content, index, rich), id_, meta))
-
-    def read_result(self, plain: dict[str, Any], index: int, id_: str, meta: JsonObject, rich: bool) -> None:
-        """Read a tool result."""
-        call_id = plain.get("toolCallId")
-        if type(call_id) is not str or not self.count(call_id, "messages[].toolCallId").strip(BLANK):
-            self.fault("INVALID_MESSAGE", index, ".toolCallId", "needs a string that is not blank")
-            return
-        name = self._name(plain.get("toolName"), index, ".toolName")
-        content = self._content(plain.get("content", MISSING), index, rich)
-        is_error = plain.get("isError")
-        if type(is_error) is not bool:
-            self.fault("INVALID_MESSAGE", index, ".isError", f"needs true or false, got {kind_name(is_error)}")
-            is_error = False
-        self.results.append((call_id, name, index))
-        self.messages.append(made_result(call_id, name or "", content, is_error, id_, meta))
+        kind = self._text(plain.get("kind"), index, f"{where}.kind")
+        return Opaque(kind, data=self._object(plain.get("data", EMPTY), "INVALID_MESSAGE", index, f"{where}.data"))
 
 
 _READERS: Final[dict[str, Callable[..., None]]] = {
@@ -286,7 +285,7 @@ def read_messages(
     """Read a transcript: shape first, then, when every message was read, the pairing of calls and results."""
     reading = Reading(tally, rich=rich, collect=collect)
     if type(value) is not list and type(value) is not tuple:
-        reading.fault("INVALID_TRANSCRIPT", -1, "", f"needs an array, got {kind_name(value)}")
+        reading.fault("INVALID_TRANSCRIPT", -1, "messages", f"needs an array, got {kind_name(value)}")
         return reading
     if len(value) > tally.limits.messages:
         raise limit_error("messages", "messages", len(value), tally.limits.messages)
