@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import attrs
 
 from ._lines import ROLES, Section, chosen
-from ._words import KEY_MAX, RULES, WORD, folded, has_identifier, stated, tokens, word_set, words_of
+from ._words import KEY_MAX, OPEN, RULES, WORD, folded, has_identifier, stated, tokens, word_set, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,6 +33,8 @@ class Entry:
     ids: tuple[str, ...]
     role: str
     at: int
+    about: frozenset[str] | None = None
+    """The tokens of an open task, once they were needed."""
 
 
 class Board:
@@ -87,7 +89,9 @@ class Board:
         bucket = self.entries[Section.OPEN]
         gone = []
         for key, entry in bucket.items():
-            wanted = tokens(entry.text) - _TASK_WORDS
+            wanted = entry.about
+            if wanted is None:
+                entry.about = wanted = _subject(entry.text)
             if wanted and 5 * len(wanted & said) >= 3 * len(wanted):
                 gone.append(key)
         for key in gone:
@@ -130,6 +134,14 @@ class Board:
 
 
 _TASK_WORDS: Final = tokens("todo still need needs have done remaining task remind me please must should open next will let ll")
+
+
+def _subject(text: str) -> frozenset[str]:
+    """What an open task is about, without the words that say that it is open."""
+    if not text.isascii():
+        for cue in OPEN.scripts:
+            text = text.replace(cue, " ")
+    return tokens(text) - _TASK_WORDS
 
 
 def key_of(section: Section, text: str) -> str:

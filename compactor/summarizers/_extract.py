@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from compactor.messages import AssistantMessage, ToolCall, ToolResult, UserMessage, text_of
+from compactor.messages import AssistantMessage, Media, ToolCall, ToolResult, UserMessage, text_of
 
 from ._lines import Section, clean, shorten, written_id
 from ._tools import Deed, ends, own_words, read_call, read_outcome
@@ -21,11 +21,11 @@ from ._words import (
     NOT,
     OPEN,
     REQUESTS,
-    RULES,
     folded,
     has_identifier,
     is_fact,
     is_plain,
+    is_rule,
     sentences,
     stated,
     words_of,
@@ -48,6 +48,8 @@ FACTS_PER_MESSAGE: Final = 4
 RESULT_FACTS_MAX: Final = 2_000
 """Results up to this size may state facts; larger ones are material that was looked at."""
 NEXT_MAX: Final = 240
+ANSWER_MAX: Final = 100
+"""A question that waits is a goal already, in full; here its beginning will do."""
 _CHECKBOX: Final = re.compile(r"\s*(?:[-*]\s?)?\[([ xX✓✔])\]\s?")
 _TODO_KEYS: Final = ("content", "text", "task", "title", "step", "description")
 _TODO_DONE: Final = frozenset(("completed", "complete", "done", "cancelled", "canceled", "finished", "closed"))
@@ -60,6 +62,8 @@ def extract(messages: Sequence[Message], board: Board) -> None:
         id_ = written_id(message.id or "")
         if type(message) is UserMessage:
             _user(text_of(message.content), id_, board)
+            if type(message.content) is tuple:
+                _attachments([block for block in message.content if type(block) is Media], id_, board)
         elif type(message) is AssistantMessage:
             _assistant(text_of(message.content), id_, board)
             for call in message.content:
@@ -101,6 +105,16 @@ def _user(text: str, id_: str, board: Board) -> None:
         board.put(Section.GOALS, shorten(rest, GOAL_MAX), (id_,))
 
 
+def _attachments(media: list[Media], id_: str, board: Board) -> None:
+    """Say that the user sent files: their bytes are gone from the context, and somebody may have to ask for them again."""
+    if media:
+        names = clean(", ".join([item.name[:80] for item in media[:8] if item.name]))
+        noun = "attachment" if len(media) == 1 else "attachments"
+        board.put(
+            Section.FACTS, shorten(f"sent {len(media)} {noun}{': ' if names else ''}{names}", STATEMENT_MAX), (id_,), "user", id_
+        )
+
+
 def _user_sentence(sentence: str, id_: str, board: Board) -> bool:
     """Give one sentence to its section; False when it belongs to the goal."""
     box = _CHECKBOX.match(sentence)
@@ -111,8 +125,10 @@ def _user_sentence(sentence: str, id_: str, board: Board) -> bool:
         return _box(box, text, id_, "user", board)
     lower = folded(text)
     words = words_of(lower)
+    if is_plain(lower, words):
+        return False
     asks = text.endswith(("?", "？"))
-    if not asks and RULES.found(lower, words):
+    if not asks and is_rule(lower, words):
         board.put(Section.CONSTRAINTS, shorten(text, RULE_MAX), (id_,))
         return True
     if asks:
@@ -193,6 +209,8 @@ def _assistant(text: str, id_: str, board: Board) -> None:
             continue
         lower = folded(said)
         words = words_of(lower)
+        if is_plain(lower, words):
+            continue
         if DONE.found(lower, words) and not NOT.found(lower, words):
             board.finish(said)
         if said.endswith(("?", "？")):
@@ -270,7 +288,7 @@ def _next_step(messages: Sequence[Message], board: Board) -> None:
         if type(message) is UserMessage:
             text = clean(ends(text_of(message.content)))
             if text and folded(text).strip(" .!。！") not in FILLERS:
-                board.put(Section.NEXT, shorten(f"asked: {text}", NEXT_MAX), (id_,), "user")
+                board.put(Section.NEXT, shorten(f"answer: {text}", ANSWER_MAX), (id_,), "user")
                 return
         elif type(message) is AssistantMessage:
             said = [part for part in map(clean, sentences(own_words(ends(text_of(message.content))))) if part]

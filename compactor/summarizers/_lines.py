@@ -77,7 +77,7 @@ class Line:
 _LEADING: Final = re.compile(r"(?:[#>*•\-+]{1,6}\s{1,4}|[#]{1,6}){1,4}")
 _HEADING: Final = re.compile(r"(?<![^\s])#{2,}(?=\s)")
 # At the start of a word only: "error[E0308]" and "app/[slug]/page" are names, " [m12]" would be a citation.
-_BRACKETED: Final = re.compile(r"(?<![^\s(\"'])\[([^\[\]]{0,80})\]")
+_BRACKETED: Final = re.compile(r"(?<![^\s(\"'\[])\[([^\[\]]{0,80})\]")
 _JOINERS: Final = "\u200c\u200d"
 
 

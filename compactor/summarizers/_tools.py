@@ -81,7 +81,7 @@ def read_call(name: str, arguments: Mapping[str, Any]) -> Deed:
     if command:
         return Deed(command, tuple(files), command)
     label = shorten(clean(name[:120]), 40).replace("→", "->")
-    place = files[0][0] if files else ""
+    place = files[0][0].replace("→", "->") if files else ""
     return Deed(f"{label} {place}".strip() or "tool", tuple(files))
 
 
@@ -123,8 +123,8 @@ _LOOKS: Final = frozenset(
 )
 _CHATTER: Final = re.compile(r"^(?:\s*$|[-=_*~.\s]+$|Traceback |\s+File \"|\s+at |The above exception|During handling)")
 ROLE_MARK: Final = re.compile(
-    r"^[ \t>*#]{0,8}[\[<(*]{0,4}(?:system|user|human|developer|assistant|администратор|система|пользователь|系统|用户|システム|ユーザー)"
-    r"(?:[ _-][\w-]{1,20}){0,3}[\]>)*]{0,4}\s?[:：>\]]",
+    r"^[ \t>*#\-]{0,8}[\[<(*{|]{0,4}(?:system|user|human|developer|assistant|администратор|система|пользователь|系统|系統|用户|用戶|システム|ユーザー|시스템|사용자)"
+    r"(?:[ _-](?:message|prompt|reminder|instructions?|note|notice|turn|override|info))?[\]>)*}|]{0,4}\s?[:：>\]|]",
     re.IGNORECASE | re.MULTILINE,
 )
 """A line that imitates another speaker: what follows it is quoted speech, not a statement of who wrote the message."""
@@ -168,7 +168,7 @@ def read_outcome(text: str, *, is_error: bool, command: str) -> Outcome:
         if not shows and code != "0":
             failure = _FAILURE.search(seen)
     failed = is_error or failure is not None or code not in ("", "0")
-    lines = own_words(seen).split("\n")
+    lines = seen.split("\n")
     return Outcome(failed, code, _significant(lines, failed=failed))
 
 
@@ -176,7 +176,7 @@ def _significant(lines: list[str], *, failed: bool) -> str:
     """The line that says it: the last one that names an error, or else the last one that says anything."""
     last = ""
     for line in reversed(lines):
-        if _CHATTER.match(line[:200]) or (_EXIT.search(line[:80]) and len(line) < 48):
+        if _CHATTER.match(line[:200]) or ROLE_MARK.match(line[:80]) or (_EXIT.search(line[:80]) and len(line) < 48):
             continue
         if not failed or _FAILURE.search(line[:400]):
             return _shown(line)

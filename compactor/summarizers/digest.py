@@ -41,6 +41,9 @@ _BASE: Final = {
     Section.COMMANDS: 32,
     Section.ERRORS: 66,
 }
+FIRST_GOAL: Final = 62
+LAST_GOAL: Final = 52
+"""What the session is about, and what was asked last, are worth more than any rule; goals in between are worth less."""
 _SHORTENED: Final = frozenset({Section.GOALS, Section.DECISIONS, Section.ERRORS, Section.EARLIER, Section.NEXT})
 """Where the beginning of a line is worth something. Half a rule, value, path or command would mislead."""
 
@@ -198,8 +201,7 @@ class _Page:
         for entry in self.entries:
             age = ages[id(entry)]
             value = _value(entry) + age * scale
-            if entry is first or entry is last:
-                value += 40
+            value += FIRST_GOAL if entry is first else LAST_GOAL if entry is last else 0
             if self.focus and not self.focus.isdisjoint(tokens(entry.text)):
                 value += 1_000
             ranks.append((-value, -age, entry))
