@@ -1,0 +1,88 @@
+"""Ask the summarizer: the one effect that a session's run and a single ``compact_context`` share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import trio
+
+from .machine import Run
+from .context import SummaryRequest
+from .errors import CompactionError, ErrorCode, FailureKind, kind_name
+from .phases import Signal
+from .usercode import Box, Ended, start, wait
+
+
+@attrs.define(eq=False)
+class Asking:
+    """One summarizer, where its tasks live, and how long it may take. *answer* is what it said last."""
+
+    summarizer: Callable[[SummaryRequest], Any]
+    nursery: trio.Nursery
+    inside: object
+    """The session that waits, for the check that its own user code does not wait for it."""
+    timeout: float
+    grace: float
+    answer: Any = None
+    box: Box | None = None
+
+    async def ask(self, run: Run, request: SummaryRequest) -> Signal:
+        """Call it once. A cancelled run raises Cancelled, whatever the code did about it."""
+        self.box = box = start(self.nursery, self.inside, self.summarizer, request)
+        try:
+            ended = await wait(box, timeout=self.timeout, grace=self.grace)
+        except trio.Cancelled:
+            self._note(run, box)
+            # One exception from "cancelled wins": a plain callable that itself raised, even if it cancelled first.
+            if not box.raised_by_call or box.exit is not None:
+                raise
+            ended = Ended.ANSWERED
+        if ended is not Ended.ANSWERED:
+            self._note(run, box)
+            kind = FailureKind.TIMEOUT if ended is Ended.TIMED_OUT else FailureKind.UNRESPONSIVE
+            run.fail(
+                ErrorCode.SUMMARIZER_FAILED,
+                f"the summarizer did not answer within {self.timeout:g} s",
+                kind=kind,
+                fix="raise the timeout of the budget or policy, or use a faster model",
+            )
+            return Signal.SUMMARIZER_FAILED
+        if box.exit is not None:
+            run.exit = box.exit
+            return Signal.CANCELLED
+        if box.error is None:
+            self.answer = box.value
+            return Signal.SUMMARIZED
+        if not box.raised_by_call:
+            # What a cancelled awaitable raised says nothing: the state of the scope decides.
+            await trio.lowlevel.checkpoint()
+        self._fail(run, box.error)
+        return Signal.SUMMARIZER_FAILED
+
+    @staticmethod
+    def _note(run: Run, box: Box) -> None:
+        if not box.ended.is_set():
+            run.notes.append("the summarizer does not respond to cancellation; it still runs and its answer will be ignored")
+        if box.exit is not None:
+            run.exit = box.exit
+
+    @staticmethod
+    def _fail(run: Run, error: BaseException) -> None:
+        # Only this library's own finding about awaitables has a code of its own; a summarizer cannot spoof one.
+        if (
+            isinstance(error, CompactionError)
+            and error.where == "summarizer"
+            and error.code is ErrorCode.ASYNC_VALUE_UNOBSERVABLE
+        ):
+            run.error = error
+            error.kind = FailureKind.SUMMARIZER
+            return
+        run.fail(
+            ErrorCode.SUMMARIZER_FAILED,
+            f"the summarizer raised {kind_name(error)}",
+            kind=FailureKind.SUMMARIZER,
+            fix="see __cause__; the context is unchanged",
+            cause=error,
+        )

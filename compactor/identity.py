@@ -1,0 +1,115 @@
+"""Ids of a live session: filled in when missing, known when retried, made distinct when a call id comes again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import attrs
+
+from .errors import CompactionError, ErrorCode, kind_name
+from .ledger import Event, EventType
+from .messages import is_message, message_to_plain
+from .plain import is_object
+
+RENAMED = "renamedCalls"
+"""The key in a message's ``meta`` that holds {new call id: original call id}; a renaming can be taken back."""
+
+
+@attrs.define(eq=False)
+class Ids:
+    """Which message ids and call ids a session has used, hidden ones included."""
+
+    new_id: Callable[[], str]
+    _seqs: dict[str, int] = attrs.field(factory=dict)
+    _calls: set[str] = attrs.field(factory=set)
+    _renamed: dict[str, list[str]] = attrs.field(factory=dict)
+    """Original call id → the ids that it was given, oldest first."""
+
+    def note(self, event: Event) -> None:
+        """Remember what an event uses."""
+        if event.type is not EventType.MESSAGE_APPENDED:
+            return
+        # An id is the only thing needed of most messages, and parsing a large body for it would be the dearest part of
+        # an append. So the body is parsed whole only when it can hold calls.
+        data = event.data
+        self._seqs[data["id"]] = event.seq
+        if data["role"] != "assistant":
+            return
+        originals = data.get("meta", {}).get(RENAMED, {})
+        for block in data["content"]:
+            if block["type"] == "toolCall":
+                self._calls.add(block["id"])
+                if block["id"] in originals:
+                    self._renamed.setdefault(originals[block["id"]], []).append(block["id"])
+
+    def filled(self, value: object) -> dict[str, Any]:
+        """The message as plain data, with an id."""
+        if is_message(value):
+            plain = message_to_plain(value)
+        elif is_object(value):
+            plain = value  # type: ignore[assignment]
+        else:
+            raise CompactionError(
+                ErrorCode.INVALID_INPUT,
+                f"needs a message, got {kind_name(value)}",
+                where="append",
+                fix="pass a noun or a plain object",
+            )
+        return plain if plain.get("id") is not None else {**plain, "id": f"m-{self.new_id()}"}
+
+    def seq_of(self, plain: dict[str, Any]) -> int | None:
+        """The seq of the event that appended this id, if one did."""
+        id_ = plain["id"]
+        return self._seqs.get(id_) if type(id_) is str else None
+
+    def distinct(self, plain: dict[str, Any], open_calls: Sequence[str]) -> dict[str, Any]:
+        """The message with call ids that nobody else has; a result follows the newest open call of its id."""
+        role = plain.get("role")
+        if type(role) is not str:
+            return plain
+        if role == "toolResult" and self._renamed:
+            original = plain.get("toolCallId")
+            names = self._renamed.get(original, []) if type(original) is str else []
+            target = next((name for name in reversed(names) if name in open_calls), None)
+            return plain if target is None else _noted({**plain, "toolCallId": target}, {target: original})
+        if role == "assistant" and self._calls and type(plain.get("content")) in (list, tuple):
+            return self._with_fresh_calls(plain)
+        return plain
+
+    def _with_fresh_calls(self, plain: dict[str, Any]) -> dict[str, Any]:
+        renamed: dict[str, Any] = {}
+        blocks: list[Any] = []
+        for block in plain["content"]:
+            call_id = block.get("id") if is_object(block) and block.get("type") == "toolCall" else None
+            if type(call_id) is str and call_id in self._calls:
+                fresh, count = call_id, 1
+                while fresh in self._calls or fresh in renamed:
+                    count += 1
+                    fresh = f"{call_id}_{count}"
+                renamed[fresh] = call_id
+                blocks.append({**block, "id": fresh})
+            else:
+                blocks.append(block)
+        return _noted({**plain, "content": blocks}, renamed) if renamed else plain
+
+    @staticmethod
+    def original(plain: dict[str, Any]) -> dict[str, Any]:
+        """The message as it came, before calls were renamed."""
+        meta = dict(plain.get("meta", {}))
+        renamed = meta.pop(RENAMED, None)
+        if renamed is None:
+            return plain
+        restored = {key: value for key, value in plain.items() if key != "meta"} | ({"meta": meta} if meta else {})
+        if "toolCallId" in restored:
+            restored["toolCallId"] = renamed[restored["toolCallId"]]
+        else:
+            restored["content"] = [
+                {**block, "id": renamed[block["id"]]} if block.get("id") in renamed else block for block in restored["content"]
+            ]
+        return restored
+
+
+def _noted(plain: dict[str, Any], renamed: dict[str, Any]) -> dict[str, Any]:
+    meta = plain.get("meta")
+    return {**plain, "meta": {**(meta if is_object(meta) else {}), RENAMED: renamed}}  # type: ignore[dict-item]
