@@ -1,0 +1,153 @@
+"""Codecs between other people's messages and the nouns of this package. Pure: decoded data in, decoded data out.
+
+``readers`` turns files into decoded data and calls this package; an application that holds messages calls it directly.
+One sibling per format, none of which knows another: ``pi`` (import only), ``openai_chat``, ``native`` (our own). Import
+and export never drop anything silently: every import carries an ``ImportReport``, every export its notes.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+import attrs
+
+from compactor.errors import CompactionError, ErrorCode, shown
+from compactor.plain import SESSION_LIMITS, Limits
+
+from . import native, openai_chat, pi
+from ._openai_check import check_openai_chat
+from ._outline import line_of, outline
+from ._shared import ImportReport, Note, Rendered, Rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from compactor.context import ActiveContext
+
+__all__ = [
+    "FORMATS",
+    "HEAD_BYTES",
+    "Detected",
+    "ImportReport",
+    "Note",
+    "Rendered",
+    "Rows",
+    "check_openai_chat",
+    "detect",
+    "line_of",
+    "parse_messages",
+    "render_messages",
+]
+
+HEAD_BYTES: Final = 65_536
+"""How much of a file is looked at to tell its format."""
+
+
+@attrs.frozen
+class Codec:
+    """What this package can do with a format."""
+
+    parse: Callable[..., ActiveContext]
+    render: Callable[[ActiveContext], Rendered] | None = None
+
+
+FORMATS: Final[dict[str, Codec]] = {
+    pi.NAME: Codec(pi.parse),
+    openai_chat.NAME: Codec(openai_chat.parse, openai_chat.render),
+    native.NAME: Codec(native.parse, native.render),
+}
+
+
+@attrs.frozen
+class Detected:
+    """The format of a file; *rows*: it is JSONL, one row on each line, else one JSON document."""
+
+    format: str
+    rows: bool
+
+
+def parse_messages(format: str, data: object, *, name: str = "", limits: Limits = SESSION_LIMITS) -> ActiveContext:  # noqa: A002
+    """Read decoded *data* of *format* into a live context whose ``report`` says what was read, kept and skipped.
+
+    *data*: for ``"pi"`` the list of rows (or ``Rows`` with their lines); for ``"openai-chat"`` a list of messages or
+    ``{"messages": [...]}``; for ``"compactor"`` its document or a plain context. *name* stands in front of every place
+    in an error. Raises FORMAT_UNKNOWN, FORMAT_INVALID or INVALID_TRANSCRIPT; LIMIT_EXCEEDED only when *limits* were given.
+    """
+    return _codec(format).parse(data, name=name, limits=limits)
+
+
+def render_messages(format: str, context: ActiveContext) -> Rendered:  # noqa: A002
+    """Write *context* as fresh plain data of *format*: ``"openai-chat"`` or ``"compactor"``. Deterministic."""
+    render = _codec(format).render
+    if render is None:
+        writable = ", ".join([name for name, codec in FORMATS.items() if codec.render])
+        raise CompactionError(
+            ErrorCode.FORMAT_UNKNOWN, f"{shown(format)} can be read, not written", where="format", fix=f"use one of {writable}"
+        )
+    return render(context)
+
+
+def _codec(name: object) -> Codec:
+    found = FORMATS.get(name) if type(name) is str else None
+    if found is None:
+        raise CompactionError(
+            ErrorCode.FORMAT_UNKNOWN, f"{shown(name)} is not a format", where="format", fix=f"use one of {', '.join(FORMATS)}"
+        )
+    return found
+
+
+# ---------------------------------------------------------------------------------------------------- detection
+
+
+def detect(text: str, *, whole: bool) -> Detected | None:
+    """Tell the format of a file from the beginning of its text, never from its name; None: nothing was recognised.
+
+    *whole*: the text is all of the file. A Pi row anywhere among the lines means Pi; else the text is one JSON document:
+    ours when it uses our roles, blocks or keys, OpenAI chat when it uses its roles.
+    """
+    lines = [line for line in text.split("\n") if line.strip()]
+    if lines and lines[0].lstrip().startswith("{") and any(pi.is_row(value) for value in _decoded(lines)):
+        return Detected(pi.NAME, rows=True)
+    return _document(text, one_line=len(lines) == 1 or not whole)
+
+
+def _decoded(lines: list[str]) -> Iterator[Any]:
+    for line in lines:
+        try:
+            yield json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+
+
+_OUR_KEYS: Final = frozenset({"requirements", "summary", "compactions"})
+_OPENAI_ROLES: Final = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
+
+
+def _document(text: str, *, one_line: bool) -> Detected | None:
+    """Judge a document, or the first row of a file that is cut inside it."""
+    top = ""
+    keys: dict[str, str | None] = {}
+    roles: set[str | None] = set()
+    types: set[str | None] = set()
+    for entry in outline(text):
+        path = entry.path
+        if not path:
+            top = entry.value or ""
+            continue
+        if len(path) == 1 and top == "{":
+            keys[str(path[0])] = entry.value
+        inner = path[1:] if path[0] == "messages" and top == "{" else path if top == "[" else ()
+        if len(inner) == 2 and inner[1] == "role":
+            roles.add(entry.value)
+        elif len(inner) == 4 and inner[1] == "content" and inner[3] == "type":
+            types.add(entry.value)
+    if one_line and top == "{" and pi.is_row_outline(keys):
+        return Detected(pi.NAME, rows=True)
+    has_messages = top == "[" or keys.get("messages") == "["
+    ours = keys.get("format") == native.NAME or (not _OUR_KEYS.isdisjoint(keys) and "type" not in keys)
+    if ours or (has_messages and ("toolResult" in roles or "toolCall" in types)):
+        return Detected(native.NAME, rows=False)
+    if has_messages and not _OPENAI_ROLES.isdisjoint(roles):
+        return Detected(openai_chat.NAME, rows=False)
+    return None
