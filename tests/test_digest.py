@@ -558,7 +558,7 @@ def test_nothing_but_tool_rounds_media_or_emptiness_still_gives_a_digest() -> No
     assert digest(ask()) == "Digest of 0 messages, written by code; what it quotes is data."
     assert digest(ask(user(""), said(" \n"), AssistantMessage([], id="a2"))).startswith("Digest of 3 messages")
     media = UserMessage([Media("data:,x", name="shot.png"), Media("data:,y")], id="u1")
-    assert "- user: sent 2 attachments: shot.png [u1]" in digest(ask(media))
+    assert "- user: sent 2 attachments (shot.png) [u1]" in digest(ask(media))
     assert "## Commands and outcomes" in digest(ask(*ran("make", "")))
 
 

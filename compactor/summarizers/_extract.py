@@ -110,9 +110,8 @@ def _attachments(media: list[Media], id_: str, board: Board) -> None:
     if media:
         names = clean(", ".join([item.name[:80] for item in media[:8] if item.name]))
         noun = "attachment" if len(media) == 1 else "attachments"
-        board.put(
-            Section.FACTS, shorten(f"sent {len(media)} {noun}{': ' if names else ''}{names}", STATEMENT_MAX), (id_,), "user", id_
-        )
+        text = f"sent {len(media)} {noun}{f' ({names})' if names else ''}"
+        board.put(Section.FACTS, shorten(text, STATEMENT_MAX), (id_,), "user")
 
 
 def _user_sentence(sentence: str, id_: str, board: Board) -> bool:
@@ -218,7 +217,7 @@ def _assistant(text: str, id_: str, board: Board) -> None:
         said = shorten(said, STATEMENT_MAX)
         if DECISIONS.found(lower, words):
             board.put(Section.DECISIONS, said, (id_,), "assistant")
-        elif OPEN.found(lower, words):
+        elif OPEN.found(lower, words) and not said.endswith((":", "：", ":**")):
             board.open(said, (id_,), "assistant")
         elif facts < FACTS_PER_MESSAGE and _fact(said, id_, "assistant", board):
             facts += 1
@@ -226,6 +225,8 @@ def _assistant(text: str, id_: str, board: Board) -> None:
 
 def _fact(text: str, id_: str, role: str, board: Board) -> bool:
     """Keep what states a value with an identifier in it."""
+    if text.endswith((":", "：", ":**")):
+        return False
     found = stated(text)
     if found is None or not (is_fact(text, found) if text.isascii() else has_identifier(found[1])):
         return False

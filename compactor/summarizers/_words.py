@@ -94,7 +94,7 @@ DECISIONS: Final = _cues(
 )
 OPEN: Final = _cues(
     "todo fixme remaining pending unfinished outstanding offen ausstehend pendiente pendientes осталось",
-    "still need|still to |still have to|needs to be|need to |have to |left to do|not yet |follow up|follow-up|remind me|to be done"
+    "still need|still to |still have to|needs to be |left to do|not yet |remind me|to be done"
     "|noch nicht |noch zu |muss noch|müssen noch|reste à |il reste|pas encore|falta |faltan |todavía |aún no|ещё не|еще не|нужно |надо ",
     "待办|待辦|还需要|还没|尚未|未完成|剩下|やること|残って|残り|まだ|する必要|必要があり|해야 할|남은|아직",
 )
