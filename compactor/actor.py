@@ -141,6 +141,7 @@ class Actor:
         self._enqueue(Request(None, force=False, trigger="automatic", automatic=True))
 
     def check_reentrant(self, what: str) -> None:
+        """Refuse what would make user code wait for itself."""
         if id(self._host) in INSIDE.get():
             raise CompactionError(
                 ErrorCode.REENTRANT,

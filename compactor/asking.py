@@ -8,9 +8,9 @@ from typing import Any
 import attrs
 import trio
 
-from .machine import Run
 from .context import SummaryRequest
 from .errors import CompactionError, ErrorCode, FailureKind, kind_name
+from .machine import Run
 from .phases import Signal
 from .usercode import Box, Ended, start, wait
 
@@ -32,7 +32,7 @@ class Asking:
         """Call it once. A cancelled run raises Cancelled, whatever the code did about it."""
         self.box = box = start(self.nursery, self.inside, self.summarizer, request)
         try:
-            ended = await wait(box, timeout=self.timeout, grace=self.grace)
+            ended = await wait(box, seconds=self.timeout, grace=self.grace)
         except trio.Cancelled:
             self._note(run, box)
             # One exception from "cancelled wins": a plain callable that itself raised, even if it cancelled first.

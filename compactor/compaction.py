@@ -9,12 +9,11 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Callable
-from typing import Any, Final, assert_never
+from typing import Any, assert_never
 
 import attrs
 import trio
 
-from .machine import Machine, Run
 from .asking import Asking
 from .context import (
     ActiveContext,
@@ -29,6 +28,7 @@ from .context import (
     read_budget_options,
 )
 from .errors import CompactionError, ErrorCode, FailureKind, kind_name, shown
+from .machine import GRACE, Machine, Run, failed, require_trio
 from .outcomes import Committed, Failed, Unchanged
 from .phases import Effect, Signal
 from .plain import MISSING, Faulty, Limits, Tally, is_object
@@ -36,19 +36,6 @@ from .policy import Budget, Policy
 from .summarizers import DigestSummarizer
 from .tracing import Logger, log_to
 from .verdicts import read_summary_text
-
-GRACE: Final = 5.0
-"""Seconds that cancelled user code has to end before a run settles without it."""
-
-
-def require_trio(what: str) -> None:
-    """Under another event loop Trio fails obscurely; say what to do instead."""
-    if not trio.lowlevel.in_trio_task():
-        raise CompactionError(
-            ErrorCode.INVALID_INPUT,
-            f"{what} runs under Trio, and this is no Trio task",
-            fix="use trio.run(...); from asyncio or plain code use compactor.portal",
-        )
 
 
 @attrs.frozen
@@ -288,18 +275,3 @@ class _OneShot:
         run.units_after = context.units
         self.made = Committed(context, record, run.id)
         return Signal.ACCEPTED
-
-
-def failed(run: Run, context: ActiveContext) -> Failed:
-    """The outcome of a run that did not commit."""
-    if run.stopped is not None or run.exit is not None or run.error is None:
-        reason = getattr(run.stopped, "reason", None)
-        why = f": {reason[:200]}" if type(reason) is str and reason else ""
-        run.fail(
-            ErrorCode.CANCELLED,
-            f"the run was cancelled before it committed{why}",
-            kind=FailureKind.CANCELLED,
-            fix="nothing changed; try again",
-        )
-    assert run.error is not None
-    return Failed(context, run.error, run.error.kind or FailureKind.INTERNAL, run.id, tuple(run.notes))

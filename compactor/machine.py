@@ -9,14 +9,18 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Awaitable, Callable
-from typing import Protocol
+from typing import Final, Protocol
 
 import attrs
 import trio
 
+from .context import ActiveContext
 from .errors import CompactionError, ErrorCode, FailureKind, kind_name
-from .outcomes import Outcome, TransitionRecord
+from .outcomes import Failed, Outcome, TransitionRecord
 from .phases import Effect, Phase, Signal, Transition, step
+
+GRACE: Final = 5.0
+"""Seconds that cancelled user code has to end before a run settles without it."""
 
 Gate = Callable[[Phase, Signal], Awaitable[None]]
 """Awaited inside the run's scope before a checked row is taken; lessons and tests stand still there."""
@@ -132,3 +136,28 @@ class Machine:
         )
         with contextlib.suppress(Exception):
             self.observe(record)
+
+
+def failed(run: Run, context: ActiveContext) -> Failed:
+    """The outcome of a run that did not commit."""
+    if run.stopped is not None or run.exit is not None or run.error is None:
+        reason = getattr(run.stopped, "reason", None)
+        why = f": {reason[:200]}" if type(reason) is str and reason else ""
+        run.fail(
+            ErrorCode.CANCELLED,
+            f"the run was cancelled before it committed{why}",
+            kind=FailureKind.CANCELLED,
+            fix="nothing changed; try again",
+        )
+    assert run.error is not None
+    return Failed(context, run.error, run.error.kind or FailureKind.INTERNAL, run.id, tuple(run.notes))
+
+
+def require_trio(what: str) -> None:
+    """Under another event loop Trio fails obscurely; say what to do instead."""
+    if not trio.lowlevel.in_trio_task():
+        raise CompactionError(
+            ErrorCode.INVALID_INPUT,
+            f"{what} runs under Trio, and this is no Trio task",
+            fix="use trio.run(...); from asyncio or plain code use compactor.portal",
+        )

@@ -39,7 +39,15 @@ def _id_shown(value: object) -> str:
 
 
 def _meta(value: object) -> JsonObject:
-    return EMPTY if value is None else frozen_object(value)
+    return EMPTY if value is None else frozen_object(value, "meta")
+
+
+def _arguments(value: object) -> JsonObject:
+    return EMPTY if value is None else frozen_object(value, "arguments")
+
+
+def _data(value: object) -> JsonObject:
+    return EMPTY if value is None else frozen_object(value, "data")
 
 
 def _blocks(value: object) -> object:
@@ -67,7 +75,7 @@ class ToolCall:
 
     id: str = attrs.field(repr=shown)
     name: str = attrs.field(kw_only=True, repr=shown)
-    arguments: JsonObject = attrs.field(default=EMPTY, kw_only=True, converter=_meta, repr=_keys)
+    arguments: JsonObject = attrs.field(default=EMPTY, kw_only=True, converter=_arguments, repr=_keys)
 
 
 @attrs.frozen
@@ -100,7 +108,7 @@ class Opaque:
     """A provider's item that is carried and never interpreted. Units: 2 + kind + the JSON size of *data*."""
 
     kind: str = attrs.field(repr=shown)
-    data: JsonObject = attrs.field(default=EMPTY, kw_only=True, converter=_meta, repr=_keys)
+    data: JsonObject = attrs.field(default=EMPTY, kw_only=True, converter=_data, repr=_keys)
 
 
 Content: TypeAlias = str | tuple[Text | Media | Opaque, ...]

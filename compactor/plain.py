@@ -249,18 +249,19 @@ def limit_error(where: str, what: str, found: int, limit: int) -> CompactionErro
     )
 
 
-def frozen_object(value: object) -> JsonObject:
+def frozen_object(value: object, where: str = "value") -> JsonObject:
     """Freeze a JSON object that a caller hands to a constructor, or raise INVALID_INPUT."""
     if type(value) is JsonObject:
         return value
     try:
         if is_object(value):
-            frozen: JsonObject = Tally(SESSION_LIMITS).json(value, "value")
+            frozen: JsonObject = Tally(SESSION_LIMITS).json(value, where)
             return frozen
     except Faulty:
         pass
     raise CompactionError(
         ErrorCode.INVALID_INPUT,
         f"needs a plain JSON object, got {kind_name(value)}",
+        where=where,
         fix="pass a dict of str keys with None, bool, finite numbers, str, lists and dicts",
     )

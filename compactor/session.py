@@ -18,7 +18,6 @@ import trio
 from trio.lowlevel import enable_ki_protection
 
 from .actor import Actor, WhenRunning
-from .compaction import GRACE, require_trio
 from .context import (
     ActiveContext,
     BudgetOptions,
@@ -32,6 +31,7 @@ from .context import (
 from .errors import CompactionError, ErrorCode, shown
 from .identity import Ids
 from .ledger import APPEND, Draft, Event, EventType, Lease, Ledger, check_session_id
+from .machine import GRACE, Machine, require_trio
 from .messages import AssistantMessage, Message, Requirement, ToolResult, message_to_plain
 from .outcomes import Missed, Outcome, TransitionRecord
 from .phases import Phase
@@ -121,7 +121,7 @@ async def open_session(
             await session.aclose()
     finally:
         await store.release(lease)
-    crash = session._actor.crash if session is not None else None
+    crash = session.crash if session is not None else None
     if isinstance(crash, KeyboardInterrupt | SystemExit):
         raise crash
     if crash is not None:
@@ -185,6 +185,16 @@ class Session:
     def last_outcome(self) -> Outcome | None:
         """What the last run ended with; None before the first."""
         return self._actor.last_outcome
+
+    @property
+    def machine(self) -> Machine:
+        """The machine, for the test kit: it can be made to stand still."""
+        return self._actor.machine
+
+    @property
+    def crash(self) -> BaseException | None:
+        """What ended the actor, if something did; raised when the session is left."""
+        return self._actor.crash
 
     @property
     def pressure(self) -> float:

@@ -11,12 +11,11 @@ from typing import Protocol, assert_never
 import attrs
 import trio
 
-from .machine import Run
 from .asking import Asking
-from .compaction import failed
 from .context import ActiveContext, BudgetOptions, SummaryRequest, choose_boundary, compacted, record_to_plain
 from .errors import CompactionError, ErrorCode, FailureKind, kind_name
 from .ledger import Draft, Event, EventType, Lease, Ledger, Replace
+from .machine import Run, failed
 from .messages import Summary
 from .outcomes import Committed, Unchanged
 from .phases import Effect, Signal

@@ -165,14 +165,14 @@ def _driven(awaitable: Any) -> Generator[Any, Any, Any]:
             error = raised
 
 
-async def wait(box: Box, *, timeout: float, grace: float) -> Ended:
-    """Wait for the box; cancellation is forwarded, and then the code has *grace* seconds to end.
+async def wait(box: Box, *, seconds: float, grace: float) -> Ended:
+    """Wait *seconds* for the box; cancellation is forwarded, and then the code has *grace* seconds to end.
 
     Raises Cancelled when the run was cancelled, after that wait. UNRESPONSIVE: the code still runs; its answer will
     be ignored.
     """
     try:
-        with trio.move_on_after(timeout) if timeout < math.inf else trio.CancelScope() as limit:
+        with trio.move_on_after(seconds) if seconds < math.inf else trio.CancelScope() as limit:
             await box.ended.wait()
     finally:
         if not box.ended.is_set():

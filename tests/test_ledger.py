@@ -1,0 +1,183 @@
+"""The ledger: its rules in their order, its chain, its fold; and the memory store against the executable definition."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compactor.errors import CompactionError, ErrorCode
+from compactor.ledger import (
+    APPEND,
+    GENESIS,
+    Append,
+    Draft,
+    Event,
+    EventType,
+    Replace,
+    Surface,
+    canonical,
+    check_session_id,
+    fold,
+    seal,
+    verify_chain,
+)
+from compactor.stores import MemoryLedger
+from compactor.testing import check_ledger, transcripts
+from compactor.messages import message_to_plain
+
+
+async def test_two_handles_on_a_memory_ledger_keep_to_the_protocol() -> None:
+    ledger = MemoryLedger()
+
+    async def another() -> MemoryLedger:
+        return MemoryLedger(ledger)
+
+    await check_ledger(another)
+
+
+async def test_a_handle_that_was_closed_loses_its_sessions_to_the_next_owner() -> None:
+    ledger = MemoryLedger()
+    other = MemoryLedger(ledger)
+    lease = await ledger.acquire("s", owner="one")
+    await ledger.aclose()
+    with pytest.raises(CompactionError, match="the ledger handle is closed"):
+        await ledger.append(lease, [])
+    assert (await other.acquire("s", owner="two")).epoch == 2
+
+
+def _sealed(drafts: list[Draft], session_id: str = "s") -> list[Event]:
+    events: list[Event] = []
+    previous = GENESIS
+    for seq, draft in enumerate(drafts):
+        events.append(seal(draft, session_id=session_id, seq=seq, time=1.5, epoch=1, previous=previous))
+        previous = events[-1].digest
+    return events
+
+
+def _user(index: int) -> Draft:
+    return Draft(EventType.MESSAGE_APPENDED, {"id": f"m{index}", "role": "user", "content": "x"}, APPEND)
+
+
+ROUND = [
+    _user(0),
+    Draft(
+        EventType.MESSAGE_APPENDED,
+        {"id": "m1", "role": "assistant", "content": [{"type": "toolCall", "id": "c", "name": "t", "arguments": {}}]},
+        APPEND,
+    ),
+    Draft(
+        EventType.MESSAGE_APPENDED,
+        {"id": "m2", "role": "toolResult", "toolCallId": "c", "toolName": "t", "content": "", "isError": False},
+        APPEND,
+    ),
+    _user(3),
+]
+SUMMARY = {"id": "s1", "content": "a summary"}
+
+
+@pytest.mark.parametrize(
+    ("draft", "message"),
+    [
+        (Draft(EventType.REQUIREMENT_PINNED, {"id": "r", "content": "c"}, APPEND), "no surface type"),
+        (Draft(EventType.MESSAGE_APPENDED, {"id": "x"}), "must carry an operation"),
+        (Draft(EventType.MESSAGE_APPENDED, {"id": "x"}, Replace(0, 0), (0,)), "may not replace a span"),
+        (Draft(EventType.SUMMARY_PLACED, SUMMARY, Replace(0, 9), (0,)), "not on the surface now"),
+        (Draft(EventType.SUMMARY_PLACED, SUMMARY, Replace(3, 0), (0, 1, 2, 3)), "start stands after its end"),
+        (Draft(EventType.SUMMARY_PLACED, SUMMARY, Replace(0, 0), (0, 0)), "not distinct earlier events"),
+        (Draft(EventType.SUMMARY_PLACED, SUMMARY, Replace(0, 0), (0, 4)), "not distinct earlier events"),
+        (Draft(EventType.SUMMARY_PLACED, SUMMARY, Replace(0, 2), (0, 2)), "does not name every event that it hides"),
+        (Draft(EventType.SUMMARY_PLACED, SUMMARY, Replace(0, 1), (0, 1)), "a tool call without its result"),
+        (Draft(EventType.SUMMARY_PLACED, SUMMARY, Replace(2, 3), (2, 3)), "a result without its call"),
+    ],
+)
+def test_each_rule_of_the_surface_has_its_own_message_and_a_refusal_changes_nothing(draft: Draft, message: str) -> None:
+    surface = fold("s", _sealed(ROUND))
+    before = attrs.asdict(surface)
+    event = seal(draft, session_id="s", seq=4, time=1.5, epoch=1, previous=surface.head)
+    with pytest.raises(CompactionError, match=message) as caught:
+        surface.check([event])
+    assert caught.value.code is ErrorCode.LEDGER_CORRUPT
+    assert caught.value.where == "event 4"
+    assert attrs.asdict(surface) == before
+
+
+def test_an_event_out_of_order_or_of_another_session_is_refused() -> None:
+    surface = fold("s", _sealed(ROUND))
+    late = seal(_user(9), session_id="s", seq=7, time=1.5, epoch=1, previous=surface.head)
+    with pytest.raises(CompactionError, match="is not the next one, which is 4"):
+        surface.check([late])
+    foreign = seal(_user(9), session_id="t", seq=4, time=1.5, epoch=1, previous=surface.head)
+    with pytest.raises(CompactionError, match="belongs to another session"):
+        surface.check([foreign])
+
+
+def test_after_a_replacement_positions_are_named_by_seq_and_need_not_ascend() -> None:
+    events = _sealed(
+        [
+            *ROUND,
+            Draft(EventType.SUMMARY_PLACED, SUMMARY, Replace(0, 2), (0, 1, 2)),
+            Draft(EventType.SUMMARY_PLACED, {"id": "s2", "content": "all"}, Replace(4, 3), (4, 3)),
+        ]
+    )
+    assert fold("s", events[:5]).order == [4, 3]
+    assert fold("s", events).order == [5]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"seq": 9},
+        {"type": EventType.SUMMARY_PLACED},
+        {"time": 1.25},
+        {"epoch": 2},
+        {"body": b'{"content":"y","id":"m1","role":"user"}'},
+        {"op": Replace(0, 0)},
+        {"sources": (0,)},
+        {"session_id": "t"},
+        {"digest": bytes(32)},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_a_changed_field_breaks_the_chain_at_its_place(change: dict[str, object]) -> None:
+    events = _sealed([_user(index) for index in range(4)])
+    verify_chain(events)
+    events[1] = attrs.evolve(events[1], **change)
+    with pytest.raises(CompactionError, match=r"event 1: does not fit the chain"):
+        verify_chain(events)
+
+
+def test_a_missing_event_breaks_the_chain() -> None:
+    events = _sealed([_user(index) for index in range(4)])
+    with pytest.raises(CompactionError, match="event 1: does not fit"):
+        verify_chain([events[0], *events[2:]])
+
+
+@given(transcripts(max_size=16))
+def test_folding_one_more_equals_folding_all_again(messages: list[object]) -> None:
+    events = _sealed([Draft(EventType.MESSAGE_APPENDED, message_to_plain(message), APPEND) for message in messages])
+    surface = Surface("s")
+    for count, event in enumerate(events, 1):
+        surface.check([event])
+        surface.apply(event)
+        assert attrs.asdict(surface) == attrs.asdict(fold("s", events[:count]))
+
+
+@given(st.text(), st.floats(allow_nan=False, allow_infinity=False), st.integers())
+def test_canonical_bytes_are_ascii_and_lossless(text: str, number: float, whole: int) -> None:
+    data = {"z": text, "a": [number, whole, None, True], text: {}}
+    body = canonical(data)
+    assert body.isascii()
+    assert seal(Draft(EventType.SESSION_OPENED, data), session_id="s", seq=0, time=0.0, epoch=1, previous=GENESIS).data == data
+    assert body == canonical(dict(reversed(data.items())))
+
+
+@pytest.mark.parametrize("bad", ["", ".hidden", "a/b", "../x", "a b", "é", "x" * 129, "a\n", 5, None])
+def test_a_session_id_is_few_characters(bad: object) -> None:
+    with pytest.raises(CompactionError, match="is not a session id"):
+        check_session_id(bad)
+
+
+def test_operations_have_one_written_form() -> None:
+    assert (str(Append()), str(Replace(2, 5))) == ("append", "replace 2 5")
