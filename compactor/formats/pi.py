@@ -176,12 +176,13 @@ def _branch(body: list[_Entry], roots: set[str], log: Log) -> list[_Entry]:
     for index, entry in enumerate(body):
         places.setdefault(entry.id, []).append(index)
     at: int | None = len(body) - 1
-    seen: set[int] = set()
+    # A dict, because it keeps the order of the walk.
+    seen: dict[int, None] = {}
     while at is not None:
         if at in seen:
             log.add("parent_cycle", "the entries' parents form a circle; the walk ended there", body[at].line)
             break
-        seen.add(at)
+        seen[at] = None
         entry = body[at]
         parent = entry.row.get("parentId")
         if "parentId" not in entry.row:
@@ -190,7 +191,7 @@ def _branch(body: list[_Entry], roots: set[str], log: Log) -> list[_Entry]:
             at = None
         else:
             found = places.get(parent, []) if type(parent) is str else []
-            if not found and parent in roots:
+            if not found and type(parent) is str and parent in roots:
                 break
             if not found:
                 # A lost row must not take everything before it along.
@@ -203,7 +204,7 @@ def _branch(body: list[_Entry], roots: set[str], log: Log) -> list[_Entry]:
                 continue
             before = bisect_left(found, at)
             at = found[before - 1] if before else found[0]
-    return [body[index] for index in sorted(seen)]
+    return [body[index] for index in reversed(seen)]
 
 
 def _read(conversation: list[_Entry], entries: list[_Entry], log: Log) -> tuple[list[Draft], list[_Compaction]]:
