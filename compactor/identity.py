@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from .errors import CompactionError, ErrorCode, kind_name
-from .ledger import Event, EventType
+from .ledger import EventType
 from .messages import is_message, message_to_plain
 from .plain import is_object
 
@@ -26,14 +26,11 @@ class Ids:
     _renamed: dict[str, list[str]] = attrs.field(factory=dict)
     """Original call id → the ids that it was given, oldest first."""
 
-    def note(self, event: Event) -> None:
-        """Remember what an event uses."""
-        if event.type is not EventType.MESSAGE_APPENDED:
+    def note(self, kind: EventType, seq: int, data: dict[str, Any]) -> None:
+        """Remember what the event *seq* uses."""
+        if kind is not EventType.MESSAGE_APPENDED:
             return
-        # An id is the only thing needed of most messages, and parsing a large body for it would be the dearest part of
-        # an append. So the body is parsed whole only when it can hold calls.
-        data = event.data
-        self._seqs[data["id"]] = event.seq
+        self._seqs[data["id"]] = seq
         if data["role"] != "assistant":
             return
         originals = data.get("meta", {}).get(RENAMED, {})

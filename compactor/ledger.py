@@ -135,7 +135,8 @@ def _digest(
     body: bytes,
 ) -> bytes:
     # No field can hold the separator, so no two events share a header.
-    header = f"{session_id}|{seq}|{kind.value}|{time!r}|{epoch}|{op or ''}|{','.join(map(str, sources))}|"
+    named = ",".join(map(str, sources)) if sources else ""
+    header = f"{session_id}|{seq}|{kind.value}|{time!r}|{epoch}|{op or ''}|{named}|"
     return hashlib.sha256(previous + header.encode() + hashlib.sha256(body).digest()).digest()
 
 

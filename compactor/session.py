@@ -167,7 +167,7 @@ class Session:
         self._ids = Ids(new_id)
         self._closing = False
         for event in events:
-            self._ids.note(event)
+            self._ids.note(event.type, event.seq, event.data)
         self.publish(replayed(self.id, events, SESSION_LIMITS))
         self._actor = Actor(self, nursery, self._observe, summarizer=summarizer, auto=auto, grace=grace, new_id=new_id)
 
@@ -247,7 +247,12 @@ class Session:
         waiting call is INVALID_TRANSCRIPT. A call id that was used before is made distinct, and its result follows.
         """
         self._check_usable()
-        async with self.writing:
+        # A free lock is taken without a scheduler round: the store's own checkpoint follows before anything changes.
+        try:
+            self.writing.acquire_nowait()
+        except trio.WouldBlock:
+            await self.writing.acquire()
+        try:
             context, drafts, kept = self.context, list[Draft](), list[Message]()
             for value in messages:
                 plain = self._ids.filled(value)
@@ -262,6 +267,8 @@ class Session:
                 await self._record(drafts, context)
             else:
                 await trio.lowlevel.checkpoint()
+        finally:
+            self.writing.release()
         self._actor.consider()
         return tuple(kept)
 
@@ -269,8 +276,8 @@ class Session:
         """Write, then apply, with no checkpoint between: what is recorded is what is shown."""
         events = await self.store.append(self.lease, drafts)
         self.context = context
-        for event in events:
-            self._ids.note(event)
+        for draft, event in zip(drafts, events, strict=True):
+            self._ids.note(event.type, event.seq, draft.data)
 
     async def _known(self, plain: dict[str, Any]) -> Message | None:
         """The message that a retried append would append again, or None when its id is new."""
