@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from ._lines import Section, citations
+from .blocking import blocking
 from .digest import DigestSummarizer
 
 if TYPE_CHECKING:
@@ -16,7 +17,13 @@ if TYPE_CHECKING:
 
     from compactor.context import SummaryRequest
 
-__all__ = ["DigestSummarizer", "Section", "Summarizer", "citations"]
+__all__ = [
+    "DigestSummarizer",
+    "Section",
+    "Summarizer",
+    "blocking",
+    "citations",
+]
 
 
 class Summarizer(Protocol):
