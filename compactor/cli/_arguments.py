@@ -1,0 +1,174 @@
+"""What the user typed → one ``Job``. Click parses here and does nothing else; the work begins when parsing is over."""
+
+from __future__ import annotations
+
+import shlex
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any, Final
+
+import attrs
+import click
+
+from compactor.errors import CompactionError
+from compactor.formats import FORMATS
+from compactor.formats.native import NAME as NATIVE
+from compactor.policy import Budget, Policy
+
+from ._trace import KINDS
+from ._words import BAD_USAGE, BUSY, DONE, FAILED, FAULTS, INTERRUPTED, REFUSED, USAGE, Problem, told
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+STDIN: Final = "-"
+WRITABLE: Final = tuple([name for name, codec in FORMATS.items() if codec.render is not None])
+
+
+@attrs.frozen
+class Job:
+    """One command, checked as far as that goes without looking at any file."""
+
+    command: str
+    file: str | None
+    """A path, ``-`` for standard input, or None for the packaged sample."""
+    as_json: bool = False
+    sizing: Budget | Policy = attrs.field(factory=Policy)
+    force: bool = False
+    instructions: str | None = None
+    trace: str | None = None
+    to: str = NATIVE
+    out: str | None = None
+    typed: str = ""
+    """The options of the command as they were typed, without its name."""
+
+    @property
+    def name(self) -> str:
+        """What the input is called in messages."""
+        return "<sample>" if self.file is None else "<stdin>" if self.file == STDIN else told(self.file)
+
+
+def parse(arguments: Sequence[str]) -> Job | int | Problem:
+    """The job, or the exit code of what is answered already (``--help``), or what is wrong, which was shown."""
+    try:
+        found = _group.main(list(arguments), prog_name="compactor", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return Problem(USAGE, BAD_USAGE, error.format_message(), "see compactor --help")
+    if type(found) is not Job:
+        return int(found or DONE)
+    typed = list(arguments)
+    typed.remove(found.command)
+    return attrs.evolve(found, typed=told(shlex.join(typed)))
+
+
+def _version() -> str:
+    try:
+        return version("trio-compactor")
+    except PackageNotFoundError:
+        return "(not installed)"
+
+
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog=f"Exit codes: {DONE} done or unchanged, {FAULTS} faults found by check, {USAGE} usage, {REFUSED} input or output "
+    f"refused, {FAILED} compaction failed, {BUSY} busy, {INTERRUPTED} Ctrl-C.",
+)
+@click.version_option(_version(), message="trio-compactor %(version)s")
+def _group() -> None:
+    """Compact the session of an LLM agent: commit after validate, cancel at any time, delete nothing.
+
+    FILE is a Pi session (JSONL), OpenAI chat JSON or this program's own JSON; its contents tell which. - is standard
+    input; --sample takes a packaged session instead of a FILE.
+    """
+
+
+def _input(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in (
+        click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
+        click.option("--sample", is_flag=True, help="Use the packaged sample session; no FILE."),
+        click.argument("file", required=False),
+    ):
+        command = option(command)
+    return command
+
+
+def _number(name: str, minimum: int, text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    return click.option(name, type=click.IntRange(min=minimum), metavar="N", help=text)
+
+
+def _running(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that ``compact`` and ``plan`` share."""
+    for option in (
+        click.option("-o", "--output", "out", metavar="OUT", help="Write the result to OUT, whole or not at all; - is stdout."),
+        click.option("--to", type=click.Choice(WRITABLE), default=NATIVE, show_default=True, help="The format of the result."),
+        click.option("--trace", type=click.Choice(KINDS), help="Show transitions on stderr. [default: pretty on a terminal]"),
+        click.option("--instructions", metavar="TEXT", help="What the summary should look at."),
+        click.option("--force", is_flag=True, help="Compact below the threshold, too."),
+        _number("--output-reserve", 0, "With --window: what is kept free for the reply."),
+        _number("--retain", 0, "With --max-units: how many of the newest messages stay. [default: 4]"),
+        _number("--summary-max-units", 1, "With --max-units: the summary's room. [default: a quarter of the target]"),
+        _number("--target-units", 1, "With --max-units: compact down to N. [default: half of it]"),
+        _number("--window", 1, "The model's context window; budgets are derived from it. [default: 200000]"),
+        _number("--max-units", 1, "Compact above N units (code points)."),
+    ):
+        command = option(command)
+    return _input(command)
+
+
+@_group.command()
+@_running
+def compact(**options: Any) -> Job:
+    """Compact FILE; without -o nothing is written."""
+    return _job("compact", **options)
+
+
+@_group.command()
+@_running
+def plan(**options: Any) -> Job:
+    """Say what compact would do with the same options; write nothing."""
+    return _job("plan", **options)
+
+
+@_group.command()
+@_input
+def check(**options: Any) -> Job:
+    """List what is wrong with FILE; exit 1 when something had to be repaired or set aside."""
+    return _job("check", **options)
+
+
+def _job(
+    command: str,
+    *,
+    file: str | None,
+    sample: bool,
+    as_json: bool,
+    max_units: int | None = None,
+    window: int | None = None,
+    target_units: int | None = None,
+    summary_max_units: int | None = None,
+    retain: int | None = None,
+    output_reserve: int | None = None,
+    **rest: Any,
+) -> Job:
+    if sample and file is not None:
+        raise click.UsageError("--sample takes the place of FILE; give one of them.")
+    if not sample and file is None:
+        raise click.UsageError("Missing argument 'FILE' (or --sample).")
+    if as_json and rest.get("out") == "-":
+        raise click.UsageError("--json and -o - both want standard output; write the result to a file.")
+    units = {"target_units": target_units, "summary_max_units": summary_max_units, "retain_recent_messages": retain}
+    given = {name: value for name, value in units.items() if value is not None}
+    if max_units is not None and window is not None:
+        raise click.UsageError("--max-units and --window exclude each other; give one of them.")
+    if given and max_units is None:
+        raise click.UsageError("--target-units, --summary-max-units and --retain go with --max-units.")
+    if output_reserve is not None and window is None:
+        raise click.UsageError("--output-reserve goes with --window.")
+    try:
+        if max_units is not None:
+            sizing: Budget | Policy = Budget(max_units, **given)
+        else:
+            sizing = Policy() if window is None else Policy(window, output_reserve or 0)
+    except CompactionError as error:
+        raise click.UsageError(f"The budget cannot be: {error.message}; {error.fix}.") from error
+    return Job(command, file, as_json, sizing, **rest)
