@@ -112,19 +112,29 @@ def sequence() -> str:
 
     trio.run(main, clock=trio.testing.MockClock())
     rows = {(row.phase.value, row.signal.value): row for row in TRANSITIONS}
-    lines = ["sequenceDiagram", "    participant C as caller", "    participant A as actor", "    participant W as ledger, summarizer"]
+    lines = [
+        "sequenceDiagram",
+        "    participant C as caller",
+        "    participant A as actor",
+        "    participant W as ledger, summarizer",
+    ]
     lines.append("    C->>A: compact()")
     for fields in records:
         row = rows[fields["from_phase"], fields["signal"]]
         lines.append(f"    Note over A: {row.phase.name} → {row.target.name}: {row.signal.name}{'*' if row.checked else ''}")
         for effect in row.effects:
-            lines.append(f"    A->>{'C' if effect.name == 'REPLY' else 'A' if effect.name in {'SELECT', 'VALIDATE', 'PUBLISH'} else 'W'}: {effect.value}")
+            lines.append(
+                f"    A->>{'C' if effect.name == 'REPLY' else 'A' if effect.name in {'SELECT', 'VALIDATE', 'PUBLISH'} else 'W'}: {effect.value}"
+            )
     return "\n".join(lines) + "\n"
 
 
 def table() -> str:
     """The README's table: the rows, and what the caller gets when it is cancelled there."""
-    lines = ["| phase | signal | target | effects | edge | when the caller is cancelled here |", "| --- | --- | --- | --- | --- | --- |"]
+    lines = [
+        "| phase | signal | target | effects | edge | when the caller is cancelled here |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
     for row in TRANSITIONS:
         effects = ", ".join(effect.value for effect in row.effects) or "–"
         given = AT_EDGE.get(row.signal, "") if row.checked else INSIDE.get(row.signal, "")
