@@ -228,7 +228,10 @@ def _decoded(text: str, name: str, line: int | None) -> Any:
         elif line is None and not text[error.pos :].strip():
             what, fix = "the JSON document ends in the middle", "export it again, or complete it"
         else:
-            what, fix = f"is not JSON: {error.msg} at character {error.colno}", "repair the line, or take it out"
+            what, fix = (
+                f"is not JSON: {error.msg.removesuffix(' at').rstrip(': ')} at character {error.colno}",
+                "repair the line, or take it out",
+            )
         raise _invalid(name, error.lineno if line is None else line, what, fix) from None
     except _RefusedError as error:
         raise _invalid(name, line or 1, str(error), "repair the value, or take its row out") from None

@@ -803,3 +803,68 @@ def test_any_order_of_calls_results_and_compactions_gives_a_valid_context(rows):
     once = chat(*exported)
     assert chat(*render_messages("openai-chat", once).data) == once
     assert parse_messages("compactor", render_messages("compactor", context).data) == context
+
+
+def test_pi_content_of_other_shapes_is_kept_or_set_aside():
+    context = checked(
+        pi(
+            message("user", None),
+            message("user", ["bare", {"type": "text", "text": "x"}]),
+            message("assistant", "plain text"),
+            message("assistant", None),
+            message("assistant", [{"type": "thinking", "thinking": "x", "thinkingSignature": 7}]),
+            message("assistant", 7),
+            message("toolResult", "x", toolCallId=" "),
+            message("bashExecution", command=7),
+            message("custom", 7),
+            {"type": "message", "message": 7},
+            header=False,
+        )
+    )
+    assert [message.content for message in context.messages] == [
+        "",
+        (Opaque("pi:block", data={"$raw": "bare"}), Text("x")),
+        (Text("plain text"),),
+        (),
+        (Opaque("pi:thinking", data={"type": "thinking", "thinking": "x", "thinkingSignature": 7}),),
+    ]
+    assert len(noted(context, "row_not_understood")) == 5
+
+
+def test_rows_of_version_3_without_a_parent_follow_the_row_before():
+    rows = [{"type": "message", "id": id_, "message": {"role": "user", "content": "x"}} for id_ in "ab"]
+    header = {"type": "session", "version": 3, "id": "s", "timestamp": "t"}
+    assert parse_messages("pi", [header, *rows]).messages.ids == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "",
+        "7",
+        '{"a": NaN}',
+        '{"a": 1, "a": 2}',
+        '{"a": ' + "9" * 400 + "}",
+        '{"a":' * 150 + "1" + "}" * 150,
+        "[" * 99_999,
+        '{"$raw": "x"}',
+    ],
+)
+def test_argument_text_that_the_nouns_cannot_hold_comes_back_as_it_came(arguments):
+    asked = {"role": "assistant", "content": None, "tool_calls": [call("c", arguments)]}
+    context = checked(chat(asked, {"role": "tool", "tool_call_id": "c", "content": "x"}))
+    assert context.messages[0].tool_calls[0].arguments == {"$raw": arguments}
+    assert render_messages("openai-chat", context).data[0]["tool_calls"] == asked["tool_calls"]
+
+
+def test_arguments_that_are_an_object_already_are_taken():
+    asked = {"role": "assistant", "content": None, "tool_calls": [call("c", {"a": 1})]}
+    assert chat(asked).messages[0].tool_calls[0].arguments == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    "parts", [["bare"], [{"type": "image_url", "image_url": 7}], [{"type": "file", "file": {}}], [{"x": 1}], []]
+)
+def test_parts_that_are_not_known_do_not_stop_an_import(parts):
+    context = checked(chat({"role": "user", "content": parts}, {"role": "assistant", "content": parts or "x"}))
+    assert len(context.messages) == 2

@@ -315,6 +315,13 @@ def test_a_line_of_eight_megabytes_is_read_and_its_time_is_linear():
     assert len(str(error)) < 300
 
 
+@pytest.mark.parametrize(
+    "data", [b'"' * 3_000_000, b"[" * 3_000_000, b'{"a":' * 600_000, b"{}\n" * 90_000, b'{"type":"\\"' * 60_000]
+)
+def test_megabytes_of_nonsense_are_refused(data):
+    refused(data)
+
+
 def test_limits_of_the_caller_are_obeyed():
     with pytest.raises(CompactionError) as caught:
         read_bytes_transcript(SMALL, "f", limits=Limits(messages=1))
@@ -344,6 +351,7 @@ def test_an_error_survives_pickling():
         ({"format": "compactor", "version": 9}, "compactor"),
         ({"type": "summary", "summary": "x"}, None),
         ({"sessionId": "x", "messages": [{"type": "user"}]}, None),
+        ([{"role": "us\u0000er"}, {"role": "u" * 100}, {"ro\u2028le": "user", "role": 7}], None),
         (7, None),
     ],
 )

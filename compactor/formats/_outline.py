@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 _TOKEN: Final = re.compile(r'[ \t\r\n]*+(?:("(?:[^"\\]|\\.)*+")|([{}\[\],:])|([^\s{}\[\],:"]++))', re.DOTALL)
 _DEPTH: Final = 5
 _SHORT: Final = 80
-_OPEN: Final = "{["
+_NESTED: Final = 2_000
+"""Deeper text is refused by every JSON parser that will read it; following it would only cost memory."""
+_ENTRIES: Final = 2_000_000
+"""More upper-level values than any session has; what is behind them says nothing new about the format."""
 
 
 @attrs.frozen
@@ -39,8 +42,8 @@ class _Level:
 def outline(text: str) -> Iterator[Entry]:
     """Every value down to five levels, in order, as far as the text goes."""
     stack: list[_Level] = []
-    position = 0
-    while (match := _TOKEN.match(text, position)) is not None:
+    position = entries = 0
+    while entries < _ENTRIES and (match := _TOKEN.match(text, position)) is not None:
         position = match.end()
         string, mark, _scalar = match.groups()
         top = stack[-1] if stack else None
@@ -58,9 +61,12 @@ def outline(text: str) -> Iterator[Entry]:
             top.key = _short(string) or ""
         else:
             if len(stack) <= _DEPTH:
+                entries += 1
                 path = tuple([level.key if level.key is not None else "" for level in stack])
                 found = mark if mark is not None else None if string is None else _short(string)
                 yield Entry(path, found, match.start(), mark is not None)
+            if (mark is None and not stack) or len(stack) > _NESTED:
+                return
             if mark is not None:
                 stack.append(_Level(mark == "{", None if mark == "{" else 0))
 
@@ -69,6 +75,8 @@ def _short(token: str) -> str | None:
     """Decode a short string token; a long or broken one gives None."""
     if len(token) > _SHORT:
         return None
+    if "\\" not in token:
+        return token[1:-1]
     try:
         value: Any = json.loads(token, strict=False)
     except ValueError:
