@@ -14,7 +14,7 @@ import trio
 from trio.lowlevel import enable_ki_protection
 
 from .asking import Asking
-from .context import SummaryRequest
+from .context import ActiveContext, SummaryRequest
 from .errors import CompactionError, ErrorCode, FailureKind
 from .machine import Machine, Run
 from .outcomes import Committed, Failed, Outcome, TransitionRecord
@@ -29,6 +29,9 @@ QUEUE_MAX: Final = 64
 AUTO_STEP: Final = 20
 """After a failed automatic run the context must grow by 1/20 of the threshold before the next one is tried."""
 
+OVERFLOW: Final = "overflow"
+"""The trigger of a run that a provider asked for by refusing a request as too long."""
+
 WhenRunning: TypeAlias = Literal["join", "queue", "refuse"]
 
 
@@ -40,6 +43,10 @@ class Actor:
     current: Request | None
     """The request in hand; None between runs."""
     last_outcome: Outcome | None
+    idle: trio.Event
+    """Set between runs; what follows a commit belongs to its run."""
+    ceiling: int | None
+    """Units that a provider refused as too many; never reached again."""
     crash: BaseException | None
 
     _host: Host
@@ -71,6 +78,9 @@ class Actor:
         self.machine = Machine(observe)
         self.current = None
         self.last_outcome = None
+        self.idle = trio.Event()
+        self.idle.set()
+        self.ceiling = None
         self.crash = None
         self._host = host
         self._nursery = nursery
@@ -100,9 +110,25 @@ class Actor:
             return self._busy(f"{QUEUE_MAX} requests wait already")
         return await self._outcome_of(request)
 
+    def threshold(self, context: ActiveContext) -> int:
+        """The units above which to compact: the policy's, or what a provider taught."""
+        threshold = self._host.sizing.threshold(context)
+        return threshold if self.ceiling is None else min(threshold, self.ceiling)
+
     def _busy(self, what: str) -> Failed:
         error = CompactionError(ErrorCode.BUSY, what, where=self._host.id, fix="wait for it", kind=FailureKind.BUSY)
         return Failed(self._host.context, error, FailureKind.BUSY)
+
+    def refused_twice(self) -> Failed:
+        """The end of overflows: compacting did not help the provider to take the same turn."""
+        error = CompactionError(
+            ErrorCode.NO_PROGRESS,
+            f"the provider refused this turn again, at {self._host.context.units:,} units",
+            where=self._host.id,
+            fix="shorten the last messages or the system prompt; compacting again cannot help",
+            kind=FailureKind.NO_PROGRESS,
+        )
+        return Failed(self._host.context, error, FailureKind.NO_PROGRESS)
 
     def _enqueue(self, request: Request) -> bool:
         try:
@@ -134,7 +160,7 @@ class Actor:
     def consider(self) -> None:
         """Ask for an automatic run when the threshold is crossed. A flag, no wait: appends never block on it."""
         units = self._host.context.units
-        if not self._auto or self._closing or self._host.unwritable or units <= self._host.sizing.threshold(self._host.context):
+        if not self._auto or self._closing or self._host.unwritable or units <= self.threshold(self._host.context):
             return
         if units < self._auto_floor or self.current is not None or self._waiting:
             return
@@ -178,6 +204,7 @@ class Actor:
     async def _serve(self, request: Request) -> None:
         """One run, from its first row until the machine is idle again."""
         self.current, request.begun = request, True
+        self.idle = trio.Event()
         run = Run(f"c-{self._new_id()}", request.trigger, trio.current_time(), session_id=self._host.id)
         try:
             with request.scope:
@@ -192,7 +219,10 @@ class Actor:
             self.current = None
             request.settle(self._stopped())
             self.last_outcome = request.outcome
+            if isinstance(self.last_outcome, Committed) and run.notes:
+                self.last_outcome = attrs.evolve(self.last_outcome, notes=tuple(run.notes))
             self._learn(request)
+            self.idle.set()
         if run.exit is not None:
             raise run.exit
         self.consider()
@@ -200,10 +230,17 @@ class Actor:
     async def _drive(self, run: Run, request: Request) -> None:
         base = self._host.context
         run.units_before = base.units
+        options = self._host.sizing.options(base)
+        if request.trigger == OVERFLOW:
+            # The provider says that the policy's numbers are too large; half of what it refused is a new beginning.
+            self.ceiling = min(base.units - 1, self.ceiling or base.units)
+            options = attrs.evolve(
+                options, target_units=min(options.target_units, max(options.summary_max_units, base.units // 2))
+            )
         asking = Asking(self._summarizer, self._nursery, self._host, self._host.sizing.timeout, self._grace)
-        work = SessionWork(self._host, request, asking, base, self._host.sizing.options(base), f"s-{self._new_id()}")
-        asked = request.force or request.trigger == "overflow"
-        due = asked or base.units > self._host.sizing.threshold(base)
+        work = SessionWork(self._host, request, asking, base, options, f"s-{self._new_id()}")
+        asked = request.force or request.trigger == OVERFLOW
+        due = asked or base.units > self.threshold(base)
         await self.machine.drive(run, work, Signal.REQUESTED if due else Signal.UNDER_THRESHOLD)
         if asking.box is not None and not asking.box.ended.is_set():
             self._stray = asking.box.ended
@@ -211,7 +248,7 @@ class Actor:
     def _learn(self, request: Request) -> None:
         """After a failed automatic run wait until the context has grown; anything else resets that."""
         if type(request.outcome) is Failed and request.automatic:
-            self._auto_floor = self._host.context.units + max(1, self._host.sizing.threshold(self._host.context) // AUTO_STEP)
+            self._auto_floor = self._host.context.units + max(1, self.threshold(self._host.context) // AUTO_STEP)
         else:
             self._auto_floor = 0
 

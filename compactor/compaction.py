@@ -214,6 +214,8 @@ class _OneShot:
                 if run.outcome is None:
                     run.outcome = failed(run, self.order.context)
                 return Signal.SETTLED
+            case Effect.FOLLOW_UP:
+                return Signal.SETTLED
             case Effect.READ_START_MARKER | Effect.READ_END_MARKER | Effect.REFUSE_WRITES:
                 raise AssertionError(effect)  # no row leads here without a ledger
             case _:

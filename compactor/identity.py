@@ -7,9 +7,10 @@ from typing import Any
 
 import attrs
 
+from .context import ActiveContext
 from .errors import CompactionError, ErrorCode, kind_name
 from .ledger import EventType
-from .messages import is_message, message_to_plain
+from .messages import AssistantMessage, is_message, message_to_plain
 from .plain import is_object
 
 RENAMED = "renamedCalls"
@@ -89,6 +90,17 @@ class Ids:
             else:
                 blocks.append(block)
         return _noted({**plain, "content": blocks}, renamed) if renamed else plain
+
+    def tool_name(self, context: ActiveContext, call_id: str) -> str:
+        """The tool of the open call that a result with this id answers; empty when none waits."""
+        names = [call_id, *self._renamed.get(call_id, ())]
+        wanted = next((name for name in reversed(names) if name in context.open_calls), None)
+        for message in reversed(context.messages) if wanted is not None else ():
+            if type(message) is AssistantMessage:
+                for call in message.tool_calls:
+                    if call.id == wanted:
+                        return call.name
+        return ""
 
     @staticmethod
     def original(plain: dict[str, Any]) -> dict[str, Any]:

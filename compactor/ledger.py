@@ -35,6 +35,7 @@ class EventType(enum.StrEnum):
     REQUIREMENT_UNPINNED = "requirement/unpinned"
     MESSAGE_APPENDED = "message/appended"
     SUMMARY_PLACED = "summary/placed"
+    TURN_SHOWN = "turn/shown"
     COMPACTION_STARTED = "compaction/started"
     COMPACTION_ENDED = "compaction/ended"
 
@@ -180,6 +181,8 @@ class Surface:
     epoch: int = 0
     generation: int = 0
     """Counts what moves a span: replacements and unpins, never appends."""
+    turns: int = 0
+    """How often the model was shown the surface."""
     _calls: dict[int, tuple[str, ...]] = attrs.field(factory=dict)
     _answers: dict[int, str] = attrs.field(factory=dict)
 
@@ -270,6 +273,8 @@ class Surface:
                 self.runs[event.data["run"]].ended = seq
             case EventType.SESSION_OPENED:
                 self.epoch = event.epoch
+            case EventType.TURN_SHOWN:
+                self.turns += 1
             case EventType.RECORDS_ADOPTED:
                 pass
 

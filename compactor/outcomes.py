@@ -29,11 +29,12 @@ class Unchanged:
 
 @attrs.frozen
 class Committed:
-    """The new *context* is published; *record* says what was compacted."""
+    """The new *context* is published; *record* says what was compacted, *notes* what went wrong after it."""
 
     context: ActiveContext
     record: CompactionRecord
     run_id: str = ""
+    notes: tuple[str, ...] = ()
 
     def unwrap(self) -> ActiveContext:
         """Give the context."""

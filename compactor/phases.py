@@ -70,6 +70,7 @@ class Effect(enum.StrEnum):
     CLOSE_MARKER = "close the marker"
     REFUSE_WRITES = "refuse further writes"
     REPLY = "reply"
+    FOLLOW_UP = "follow up"
 
 
 @attrs.frozen
@@ -87,6 +88,7 @@ class Transition:
 _P, _S, _E = Phase, Signal, Effect
 _CLOSE = (_E.CLOSE_MARKER, _E.REPLY)
 _FENCE = (_E.REFUSE_WRITES, _E.REPLY)
+_DONE = (_E.PUBLISH, _E.REPLY, _E.FOLLOW_UP)
 _EDGE, _BOUND = True, False
 
 # fmt: off
@@ -114,7 +116,7 @@ TRANSITIONS: Final[tuple[Transition, ...]] = (
 
     Transition(_P.VALIDATING,  _S.REJECTED_RETRYABLE, _P.SUMMARIZING, (_E.SUMMARIZE,),         _EDGE,  "attempts are left: summarize again, told why"),
     Transition(_P.VALIDATING,  _S.ACCEPTED,           _P.VALIDATING,  (_E.COMMIT,),            _EDGE,  "the last check before the point of no return"),
-    Transition(_P.VALIDATING,  _S.COMMITTED_DURABLY,  _P.COMMITTED,   (_E.PUBLISH, _E.REPLY),  _BOUND, "one atomic write has landed"),
+    Transition(_P.VALIDATING,  _S.COMMITTED_DURABLY,  _P.COMMITTED,   _DONE,                   _BOUND, "one atomic write has landed"),
     Transition(_P.VALIDATING,  _S.COMMIT_UNKNOWN,     _P.VALIDATING,  (_E.READ_END_MARKER,),   _BOUND, "the answer was lost; the ledger knows"),
     Transition(_P.VALIDATING,  _S.COMMIT_FAILED,      _P.FAILED,      _CLOSE,                  _BOUND, "known not to have landed"),
     Transition(_P.VALIDATING,  _S.LEDGER_UNREADABLE,  _P.FAILED,      _FENCE,                  _BOUND, "nobody can know: the session must be reopened"),

@@ -35,6 +35,9 @@ class Sizing(Protocol):
     def threshold(self, context: ActiveContext, /) -> int:
         """The units above which the context is compacted."""
 
+    def limit(self, context: ActiveContext, /) -> int:
+        """The units that may not be exceeded: above them a turn waits for a compaction."""
+
     def options(self, context: ActiveContext, /) -> BudgetOptions:
         """Target, room for the summary, and messages to keep."""
 
@@ -48,13 +51,14 @@ class Budget:
     """A budget in units: compact above *max_units*, down to *target_units*.
 
     Left out, the target is half of the maximum and the summary may take a quarter of the target.
-    *retain_recent_messages* always stay. *attempts* summaries are tried; each may take *timeout* seconds.
+    *retain_recent_messages* always stay. Above *hard_units* a turn waits for a compaction. *attempts* summaries are tried; each may take *timeout* seconds.
     """
 
     max_units: int
     target_units: int = attrs.field(kw_only=True)
     summary_max_units: int = attrs.field(kw_only=True)
     retain_recent_messages: int = attrs.field(default=4, kw_only=True)
+    hard_units: int | None = attrs.field(default=None, kw_only=True)
     attempts: int = attrs.field(default=2, kw_only=True)
     timeout: float = attrs.field(default=300.0, kw_only=True)
 
@@ -70,6 +74,8 @@ class Budget:
         numbers = attrs.asdict(self)
         for name, minimum in (("max_units", 1), ("target_units", 1), ("summary_max_units", 1), ("retain_recent_messages", 0)):
             read_budget_number(numbers, name, name, minimum)
+        if self.hard_units is not None:
+            read_budget_number(numbers, "hard_units", "hard_units", self.max_units)
         if not self.summary_max_units <= self.target_units <= self.max_units:
             raise _refuse(
                 f"summary {self.summary_max_units:,}, target {self.target_units:,}, maximum {self.max_units:,}",
@@ -80,6 +86,10 @@ class Budget:
     def threshold(self, _context: ActiveContext) -> int:
         """The maximum, whatever the context is."""
         return self.max_units
+
+    def limit(self, _context: ActiveContext) -> int:
+        """A quarter above the maximum, unless *hard_units* says else."""
+        return self.max_units + self.max_units // 4 if self.hard_units is None else self.hard_units
 
     def options(self, _context: ActiveContext) -> BudgetOptions:
         """The numbers as they were given."""
@@ -162,6 +172,10 @@ class Policy:
     def threshold(self, _context: ActiveContext) -> int:
         """The units above which the context is compacted."""
         return self.trigger
+
+    def limit(self, _context: ActiveContext) -> int:
+        """What the window holds beside the reserve for the reply."""
+        return self.context_window - self.output_reserve
 
     def options(self, context: ActiveContext) -> BudgetOptions:
         """Requirements + summary + tail, as the rule says."""

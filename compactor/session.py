@@ -10,39 +10,30 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import attrs
 import trio
 from trio.lowlevel import enable_ki_protection
 
-from .actor import Actor, WhenRunning
-from .context import (
-    ActiveContext,
-    BudgetOptions,
-    Contextual,
-    SummaryRequest,
-    build_live_context,
-    choose_boundary,
-    with_message,
-    with_requirements,
-)
-from .errors import CompactionError, ErrorCode, shown
-from .identity import Ids
-from .ledger import APPEND, Draft, Event, EventType, Lease, Ledger, check_session_id
+from .actor import OVERFLOW, Actor, WhenRunning
+from .context import ActiveContext, BudgetOptions, Contextual, SummaryRequest, build_live_context, choose_boundary
+from .errors import CompactionError, ErrorCode
+from .ledger import Lease, Ledger, check_session_id
 from .machine import GRACE, Machine, require_trio
-from .messages import AssistantMessage, Message, Requirement, ToolResult, message_to_plain
-from .outcomes import Missed, Outcome, TransitionRecord
+from .messages import AssistantMessage, Message, ToolResult
+from .outcomes import Committed, Missed, Outcome, TransitionRecord
 from .phases import Phase
 from .plain import SESSION_LIMITS
 from .policy import Budget, Policy, Sizing
-from .reading import read_one
-from .replay import adopting, replayed
-from .requests import Stream
+from .replay import replayed
+from .requests import Request, Stream
 from .stores import MemoryLedger
 from .summarizers import DigestSummarizer
 from .tracing import Logger, log_to
+from .turns import Turn, check_live_format
+from .writer import Writer
 
 
 @attrs.frozen
@@ -77,6 +68,8 @@ async def open_session(
     context: Contextual | None = None,
     policy: Policy | Budget | Sizing | None = None,
     summarizer: Callable[[SummaryRequest], Any] | None = None,
+    format: str | None = None,  # noqa: A002 - the public face says so
+    after_commit: Callable[[Committed], Any] | None = None,
     auto: bool = True,
     grace: float = GRACE,
     logger: Logger | None = None,
@@ -85,13 +78,23 @@ async def open_session(
     """Open a session for writing; ``async with`` gives the ``Session``.
 
     *ledger* None keeps it in memory. *context* is what a new session begins with. *policy* is a ``Policy`` or a
-    ``Budget``. *auto* compacts in the background when an append crosses the threshold. *grace* is how long cancelled
+    ``Budget``. *format* is a provider's: ``append`` then takes what its SDK returned, and ``turn().render()`` writes it.
+    *after_commit* is awaited after each commit; the messages that it gives are appended. *auto* compacts in the background when an append crosses the threshold. *grace* is how long cancelled
     user code may take to end. Raises BUSY when somebody else has the session open.
 
     Leaving ends a run in hand as cancelled, unless it is committing.
     """
     require_trio("open_session")
+    if isinstance(ledger, str | os.PathLike):
+        raise CompactionError(
+            ErrorCode.INVALID_INPUT,
+            "ledgers in files are not built yet",
+            where="ledger",
+            fix="leave it out, or pass a MemoryLedger",
+        )
     store = MemoryLedger() if ledger is None else ledger
+    if format is not None:
+        check_live_format(format)
     name = check_session_id(f"s-{new_id()}" if session_id is None else session_id)
     first = None if context is None else build_live_context(context, limits=SESSION_LIMITS)
     lease = await store.acquire(name, owner=f"process {os.getpid()}")
@@ -99,13 +102,13 @@ async def open_session(
     session: Session | None = None
     try:
         events = await store.read(name)
+        found = replayed(name, events, SESSION_LIMITS)
+        sizing = policy or Policy()
+        writer = Writer(store, lease, events, found, sizing=sizing, format=format, after_commit=after_commit, new_id=new_id)
         async with trio.open_nursery() as nursery:
             session = Session(
-                store,
-                lease,
+                writer,
                 nursery,
-                events,
-                sizing=policy or Policy(),
                 summarizer=summarizer or DigestSummarizer(),
                 auto=auto,
                 grace=grace,
@@ -135,46 +138,59 @@ async def open_session(
 class Session:
     """A live conversation. Made by ``open_session`` only. Attribute reads are plain, whole, and need no lock."""
 
-    id: str
-    snapshot: ActiveContext
-    """The last published state: as opened, then as of each commit."""
-    context: ActiveContext
-    """The snapshot and everything appended since: what the model would be sent now."""
-
     def __init__(
         self,
-        store: Ledger,
-        lease: Lease,
+        writer: Writer,
         nursery: trio.Nursery,
-        events: Sequence[Event],
         *,
-        sizing: Sizing,
         summarizer: Callable[[SummaryRequest], Any],
         auto: bool,
         grace: float,
         logger: Logger | None,
         new_id: Callable[[], str],
     ) -> None:
-        self.id = lease.session_id
-        self.store = store
-        self.lease = lease
-        self.sizing = sizing
-        self.writing = trio.Lock()
-        self.unwritable: str | None = None
+        self._writer = writer
         self._log = log_to(logger)
         self._new_id = new_id
         self._streams: list[Stream] = []
-        self._ids = Ids(new_id)
         self._closing = False
-        for event in events:
-            self._ids.note(event.type, event.seq, event.data)
-        self.publish(replayed(self.id, events, SESSION_LIMITS))
-        self._actor = Actor(self, nursery, self._observe, summarizer=summarizer, auto=auto, grace=grace, new_id=new_id)
+        self._overflowed: int | None = None
+        self._actor = Actor(writer, nursery, self._observe, summarizer=summarizer, auto=auto, grace=grace, new_id=new_id)
 
     def __repr__(self) -> str:
         return f"<Session {self.id} {self.phase.name} {self.context.units} units>"
 
     # ------------------------------------------------------------------------------------------------ reading
+
+    @property
+    def id(self) -> str:
+        """The session's id in its ledger."""
+        return self._writer.id
+
+    @property
+    def snapshot(self) -> ActiveContext:
+        """The last published state: as opened, then as of each commit."""
+        return self._writer.snapshot
+
+    @property
+    def context(self) -> ActiveContext:
+        """The snapshot and everything appended since: what the model would be sent now."""
+        return self._writer.context
+
+    @property
+    def store(self) -> Ledger:
+        """The ledger that the session writes."""
+        return self._writer.store
+
+    @property
+    def lease(self) -> Lease:
+        """The right to write it, and the surface as the ledger has it."""
+        return self._writer.lease
+
+    @property
+    def sizing(self) -> Sizing:
+        """The budget or policy."""
+        return self._writer.sizing
 
     @property
     def phase(self) -> Phase:
@@ -199,7 +215,7 @@ class Session:
     @property
     def pressure(self) -> float:
         """How full the context is: 1.0 at the threshold."""
-        return self.context.units / self.sizing.threshold(self.context)
+        return self.context.units / self._actor.threshold(self.context)
 
     @property
     def open_calls(self) -> tuple[str, ...]:
@@ -233,78 +249,54 @@ class Session:
         require_trio("a session")
         if self._closing:
             raise CompactionError(ErrorCode.SESSION_CLOSED, "the session is closed", where=self.id, fix="open it again")
-        if self.unwritable is not None:
+        if self._writer.unwritable is not None:
             raise CompactionError(
-                ErrorCode.COMMIT_UNKNOWN, self.unwritable, where=self.id, fix="close the session and open it again"
+                ErrorCode.COMMIT_UNKNOWN, self._writer.unwritable, where=self.id, fix="close the session and open it again"
             )
 
     @enable_ki_protection
-    async def append(self, *messages: Any) -> tuple[Message, ...]:
+    async def append(self, *messages: Any, usage: Mapping[str, Any] | None = None) -> tuple[Message, ...]:
         """Append messages, all or none, and give them as they are kept: with ids, and immutable.
 
-        A message is a noun or plain data of this project. Cancelled raised means: not recorded. The same id with the
-        same content again is a retry and does nothing; with other content it is INVALID_INPUT. A result without a
-        waiting call is INVALID_TRANSCRIPT. A call id that was used before is made distinct, and its result follows.
+        A message is a noun, plain data of this project, or with ``format=`` what the provider's SDK takes and returns.
+        *usage* is what the provider reported; it is kept with the reply. Cancelled raised means: not recorded. The same id
+        with the same content again is a retry and does nothing; with other content it is INVALID_INPUT. A result without
+        a waiting call is INVALID_TRANSCRIPT. A call id that was used before is made distinct, and its result follows.
         """
         self._check_usable()
-        # A free lock is taken without a scheduler round: the store's own checkpoint follows before anything changes.
-        try:
-            self.writing.acquire_nowait()
-        except trio.WouldBlock:
-            await self.writing.acquire()
-        try:
-            context, drafts, kept = self.context, list[Draft](), list[Message]()
-            for value in messages:
-                plain = self._ids.filled(value)
-                known = await self._known(plain)
-                if known is not None:
-                    kept.append(known)
-                    continue
-                context, message = with_message(context, self._ids.distinct(plain, context.open_calls))
-                drafts.append(Draft(EventType.MESSAGE_APPENDED, message_to_plain(message), APPEND))
-                kept.append(message)
-            if drafts:
-                await self._record(drafts, context)
-            else:
-                await trio.lowlevel.checkpoint()
-        finally:
-            self.writing.release()
+        kept = await self._writer.append(*messages, usage=usage)
         self._actor.consider()
-        return tuple(kept)
+        return kept
 
-    async def _record(self, drafts: list[Draft], context: ActiveContext) -> None:
-        """Write, then apply, with no checkpoint between: what is recorded is what is shown."""
-        events = await self.store.append(self.lease, drafts)
-        self.context = context
-        for draft, event in zip(drafts, events, strict=True):
-            self._ids.note(event.type, event.seq, draft.data)
+    @enable_ki_protection
+    async def turn(self, *, pending: Sequence[Any] = (), overhead_tokens: int = 0, model: str | None = None) -> Turn:
+        """What to send to the model now; the meeting point of the agent's loop and background compaction.
 
-    async def _known(self, plain: dict[str, Any]) -> Message | None:
-        """The message that a retried append would append again, or None when its id is new."""
-        seq = self._ids.seq_of(plain)
-        if seq is None:
-            return None
-        (event,) = await self.store.read(self.id, seq, seq + 1)
-        message, _tally = read_one(event.data)
-        again, _tally = read_one(plain)
-        if self._ids.original(message_to_plain(message)) != message_to_plain(again):
-            raise CompactionError(
-                ErrorCode.INVALID_INPUT,
-                f"message id {shown(message.id)} was appended before, with other content",
-                where="append",
-                fix="give each message an id of its own",
-            )
-        return message
+        Records that the model was shown the surface as of here. *pending* messages are sent, too, and are appended by the
+        caller later; *overhead_tokens* is what the system prompt and the tools cost beside. Waits for a compaction only when
+        all of it is over the hard limit; ``fits`` is False when even that did not help. Cancelled: not recorded.
+        """
+        self._check_usable()
+        self._actor.check_reentrant("turn")
+        if isinstance(self._actor.current, Request) and self._actor.current.settled.is_set():
+            await self._actor.idle.wait()  # what follows a commit belongs to the next turn
+        outcome: Outcome | None = None
+        if self._writer.with_pending(pending).units + overhead_tokens > self._limit():
+            force = self.context.units <= self._actor.threshold(self.context)
+            outcome = await self._actor.ask(None, force=force, trigger="turn", when_running="join")
+            self._check_usable()
+        return await self._writer.show(pending, overhead=overhead_tokens, limit=self._limit(), model=model, outcome=outcome)
+
+    def _limit(self) -> int:
+        limit, ceiling = self.sizing.limit(self.context), self._actor.ceiling
+        return limit if ceiling is None else min(limit, ceiling)
 
     @enable_ki_protection
     async def pin(self, text: str, *, id: str | None = None) -> str:  # noqa: A002 - the public face says so
         """Pin a requirement: a rule or fact that no compaction touches. Gives its id. Cancelled: not recorded."""
         self._check_usable()
         name = f"r-{self._new_id()}" if id is None else id
-        async with self.writing:
-            pinned = (*self.context.requirements, Requirement(text, id=name))
-            context = with_requirements(self.context, pinned)
-            await self._record([Draft(EventType.REQUIREMENT_PINNED, {"id": name, "content": text})], context)
+        await self._writer.pin(text, name)
         self._actor.consider()
         return name
 
@@ -312,17 +304,7 @@ class Session:
     async def unpin(self, id: str) -> None:  # noqa: A002 - the public face says so
         """Take a requirement away. BUSY while a run is in hand: it was selected with the pins of its beginning."""
         self._check_usable()
-        async with self.writing:
-            if self._actor.current is not None:
-                raise CompactionError(ErrorCode.BUSY, "a compaction is in hand", where=self.id, fix="wait for it, or cancel it")
-            kept = tuple([requirement for requirement in self.context.requirements if requirement.id != id])
-            if len(kept) == len(self.context.requirements):
-                raise CompactionError(
-                    ErrorCode.INVALID_INPUT, f"{shown(id)} is not pinned", where="unpin", fix="see context.requirements"
-                )
-            context = with_requirements(self.context, kept)
-            await self._record([Draft(EventType.REQUIREMENT_UNPINNED, {"id": id})], context)
-            self.publish(context)
+        await self._writer.unpin(id, in_hand=lambda: self._actor.current is not None)
 
     @enable_ki_protection
     async def close_calls(self, reason: str, *ids: str) -> tuple[ToolResult, ...]:
@@ -332,31 +314,14 @@ class Session:
         cancelled scope.
         """
         self._check_usable()
-        with trio.CancelScope(shield=True):
-            async with self.writing:
-                context, drafts, closed = self.context, list[Draft](), list[ToolResult]()
-                for call_id in ids or context.open_calls:
-                    result = _closing(context, call_id, reason, f"m-{self._new_id()}")
-                    context, message = with_message(context, result)
-                    drafts.append(Draft(EventType.MESSAGE_APPENDED, message_to_plain(message), APPEND))
-                    closed.append(result)
-                if drafts:
-                    await self._record(drafts, context)
+        closed = await self._writer.close_calls(reason, ids)
         self._actor.consider()
-        return tuple(closed)
+        return closed
 
     @enable_ki_protection
     async def begin(self, context: ActiveContext) -> None:
         """Take a whole context over; only a session without any content may."""
-        async with self.writing:
-            if self.lease.surface.order or self.lease.surface.pins:
-                raise CompactionError(
-                    ErrorCode.INVALID_INPUT, "has content already", where=f"session {self.id}", fix="open it without context=..."
-                )
-            drafts = adopting(context)
-            if drafts:
-                await self._record(drafts, context)
-            self.publish(context)
+        await self._writer.begin(context)
         self._actor.consider()
 
     # --------------------------------------------------------------------------------------------- compacting
@@ -379,28 +344,15 @@ class Session:
         """
         self._check_usable()
         self._actor.check_reentrant("compact")
+        if trigger == OVERFLOW:
+            replies = sum(type(message) is AssistantMessage for message in self.context.messages)
+            if self._overflowed == replies:
+                return self._actor.refused_twice()
+            self._overflowed = replies
         return await self._actor.ask(instructions, force=force, trigger=trigger, when_running=when_running)
-
-    # ---------------------------------------------------------------------------------------------- publishing
-
-    def publish(self, context: ActiveContext) -> None:
-        """The one assignment of ``snapshot``."""
-        self.snapshot = self.context = context
 
     async def aclose(self) -> None:
         """End the run in hand as cancelled, unless it is committing, and stop. Works inside a cancelled scope."""
         self._actor.check_reentrant("aclose")
         self._closing = True
         await self._actor.close()
-
-
-def _closing(context: ActiveContext, call_id: str, reason: str, message_id: str) -> ToolResult:
-    for message in context.messages:
-        if type(message) is AssistantMessage:
-            for call in message.tool_calls:
-                if call.id == call_id and call_id in context.open_calls:
-                    meta = {"synthetic": True, "reason": reason}
-                    return ToolResult(call, f"[no result was recorded: {reason}]", is_error=True, id=message_id, meta=meta)
-    raise CompactionError(
-        ErrorCode.INVALID_INPUT, f"{shown(call_id)} is not an open call", where="close_calls", fix="see open_calls"
-    )

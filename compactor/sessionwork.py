@@ -6,7 +6,8 @@ writer lock, and after a write there is no checkpoint until the consequence has 
 
 from __future__ import annotations
 
-from typing import Protocol, assert_never
+from collections.abc import Callable
+from typing import Any, Protocol, assert_never
 
 import attrs
 import trio
@@ -16,11 +17,12 @@ from .context import ActiveContext, BudgetOptions, SummaryRequest, choose_bounda
 from .errors import CompactionError, ErrorCode, FailureKind, kind_name
 from .ledger import Draft, Event, EventType, Lease, Ledger, Replace
 from .machine import Run, failed
-from .messages import Summary
+from .messages import Message, Summary
 from .outcomes import Committed, Unchanged
 from .phases import Effect, Signal
 from .policy import Sizing
 from .requests import Request
+from .usercode import Ended, start, wait
 from .verdicts import read_summary_text
 
 
@@ -53,6 +55,13 @@ class Host(Protocol):
     @property
     def writing(self) -> trio.Lock:
         """Held from checking a write to applying it."""
+
+    @property
+    def after_commit(self) -> Callable[[Committed], Any] | None:
+        """What to call after a commit; its messages are appended."""
+
+    async def append(self, *messages: Any) -> tuple[Message, ...]:
+        """Append messages."""
 
     def publish(self, context: ActiveContext) -> None:
         """Make *context* the snapshot."""
@@ -111,6 +120,9 @@ class SessionWork:
                     over = run.error is not None or run.stopped is not None or run.exit is not None
                     run.outcome = failed(run, self.session.context) if over else Unchanged(self.session.context)
                 self.request.settle(run.outcome)
+                return Signal.SETTLED
+            case Effect.FOLLOW_UP:
+                await self._follow_up(run)
                 return Signal.SETTLED
             case _:
                 assert_never(effect)
@@ -311,6 +323,28 @@ class SessionWork:
                 ),
             ]
             return await self._write_locked(run, drafts, Signal.COMMITTED_DURABLY, Signal.COMMIT_FAILED, Signal.COMMIT_UNKNOWN)
+
+    async def _follow_up(self, run: Run) -> None:
+        """Let the agent re-attach what it needs. Whatever goes wrong here is noted: the compaction stands."""
+        host, committed = self.session, self.committed
+        if host.after_commit is None or committed is None:
+            return
+        box = start(self.asking.nursery, host, host.after_commit, committed)
+        try:
+            ended = await wait(box, seconds=host.sizing.timeout, grace=self.asking.grace)
+            if ended is not Ended.ANSWERED:
+                run.notes.append(f"after_commit did not end within {host.sizing.timeout:g} s")
+            elif box.error is not None:
+                run.notes.append(f"after_commit raised {kind_name(box.error)}")
+            elif box.value is not None:
+                await host.append(*box.value)
+        except trio.Cancelled:
+            run.notes.append("after_commit was cancelled")
+        except Exception as error:  # noqa: BLE001 - what it returned could not be appended
+            run.notes.append(f"what after_commit returned was not appended: {kind_name(error)}")
+        if not box.ended.is_set():
+            self.asking.box = box
+        run.exit = run.exit or box.exit
 
     async def _close_marker(self, run: Run) -> None:
         """End a run that did not commit. If that cannot be written the marker stays, loudly: the next run is BUSY."""

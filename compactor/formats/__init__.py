@@ -37,6 +37,7 @@ __all__ = [
     "detect",
     "line_of",
     "parse_messages",
+    "parse_reply",
     "render_messages",
 ]
 
@@ -50,6 +51,8 @@ class Codec:
 
     parse: Callable[..., ActiveContext]
     render: Callable[[ActiveContext], Rendered] | None = None
+    reply: Callable[[Any, Callable[[str], str]], list[Any]] | None = None
+    """Reads one thing that an agent's loop holds: what the provider's SDK returned, or a message to be sent next."""
 
 
 FORMATS: Final[dict[str, Codec]] = {
@@ -75,6 +78,19 @@ def parse_messages(format: str, data: object, *, name: str = "", limits: Limits 
     in an error. Raises FORMAT_UNKNOWN, FORMAT_INVALID or INVALID_TRANSCRIPT; LIMIT_EXCEEDED only when *limits* were given.
     """
     return _codec(format).parse(data, name=name, limits=limits)
+
+
+def parse_reply(format: str, value: object, *, tool_name: Callable[[str], str] = lambda _call: "") -> list[Any]:  # noqa: A002
+    """The messages in *value*: what the provider's SDK returned (a dict, or an object with ``model_dump``) or takes.
+
+    They may lack ids. *tool_name* gives the tool of an open call, since providers' results do not repeat it.
+    """
+    reply = _codec(format).reply
+    if reply is None:
+        raise CompactionError(
+            ErrorCode.FORMAT_UNKNOWN, f"{shown(format)} is no live format", where="format", fix="use a provider's message format"
+        )
+    return reply(value, tool_name)
 
 
 def render_messages(format: str, context: ActiveContext) -> Rendered:  # noqa: A002

@@ -1,0 +1,217 @@
+"""The session's writer: check, write, apply, in seq order, under one lock.
+
+Owns the two published values. ``snapshot`` is assigned by ``publish`` alone; ``context`` is the snapshot and every later
+append. After a write there is no checkpoint until it has been applied, so what is recorded is what is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import attrs
+import trio
+
+from .context import ActiveContext, with_message, with_requirements
+from .errors import CompactionError, ErrorCode, shown
+from .identity import Ids
+from .ledger import APPEND, Draft, Event, EventType, Lease, Ledger
+from .messages import AssistantMessage, Message, Requirement, ToolResult, message_to_plain
+from .outcomes import Committed, Outcome
+from .policy import Sizing
+from .reading import read_one
+from .replay import adopting
+from .turns import Turn, read_live
+
+
+@attrs.define(eq=False, init=False)
+class Writer:
+    """Everything that a session writes, but for the markers and summaries of its runs."""
+
+    store: Ledger
+    lease: Lease
+    sizing: Sizing
+    format: str | None
+    after_commit: Callable[[Committed], Any] | None
+    snapshot: ActiveContext
+    context: ActiveContext
+    writing: trio.Lock
+    unwritable: str | None
+    _ids: Ids
+    _new_id: Callable[[], str]
+
+    def __init__(
+        self,
+        store: Ledger,
+        lease: Lease,
+        events: Sequence[Event],
+        context: ActiveContext,
+        *,
+        sizing: Sizing,
+        format: str | None,  # noqa: A002
+        after_commit: Callable[[Committed], Any] | None,
+        new_id: Callable[[], str],
+    ) -> None:
+        self.store = store
+        self.lease = lease
+        self.sizing = sizing
+        self.format = format
+        self.after_commit = after_commit
+        self.writing = trio.Lock()
+        self.unwritable = None
+        self._ids = Ids(new_id)
+        self._new_id = new_id
+        for event in events:
+            self._ids.note(event.type, event.seq, event.data)
+        self.publish(context)
+
+    @property
+    def id(self) -> str:
+        """The session's id."""
+        return self.lease.session_id
+
+    def publish(self, context: ActiveContext) -> None:
+        """The one assignment of ``snapshot``."""
+        self.snapshot = self.context = context
+
+    async def append(self, *messages: Any, usage: Mapping[str, Any] | None = None) -> tuple[Message, ...]:
+        """Append messages, all or none."""
+        # A free lock is taken without a scheduler round: the store's own checkpoint follows before anything changes.
+        try:
+            self.writing.acquire_nowait()
+        except trio.WouldBlock:
+            await self.writing.acquire()
+        try:
+            context, drafts, kept = self.context, list[Draft](), list[Message]()
+            for given in messages:
+                for value in self._read(given, context, usage):
+                    plain = self._ids.filled(value)
+                    known = await self._known(plain)
+                    if known is not None:
+                        kept.append(known)
+                        continue
+                    context, message = with_message(context, self._ids.distinct(plain, context.open_calls))
+                    drafts.append(Draft(EventType.MESSAGE_APPENDED, message_to_plain(message), APPEND))
+                    kept.append(message)
+            if drafts:
+                await self._record(drafts, context)
+            else:
+                await trio.lowlevel.checkpoint()
+        finally:
+            self.writing.release()
+        return tuple(kept)
+
+    async def _record(self, drafts: list[Draft], context: ActiveContext) -> None:
+        """Write, then apply, with no checkpoint between: what is recorded is what is shown."""
+        events = await self.store.append(self.lease, drafts)
+        self.context = context
+        for draft, event in zip(drafts, events, strict=True):
+            self._ids.note(event.type, event.seq, draft.data)
+
+    async def _known(self, plain: dict[str, Any]) -> Message | None:
+        """The message that a retried append would append again, or None when its id is new."""
+        seq = self._ids.seq_of(plain)
+        if seq is None:
+            return None
+        (event,) = await self.store.read(self.id, seq, seq + 1)
+        message, _tally = read_one(event.data)
+        again, _tally = read_one(plain)
+        if self._ids.original(message_to_plain(message)) != message_to_plain(again):
+            raise CompactionError(
+                ErrorCode.INVALID_INPUT,
+                f"message id {shown(message.id)} was appended before, with other content",
+                where="append",
+                fix="give each message an id of its own",
+            )
+        return message
+
+    async def pin(self, text: str, name: str) -> None:
+        """Pin a requirement."""
+        async with self.writing:
+            pinned = (*self.context.requirements, Requirement(text, id=name))
+            context = with_requirements(self.context, pinned)
+            await self._record([Draft(EventType.REQUIREMENT_PINNED, {"id": name, "content": text})], context)
+
+    async def unpin(self, name: str, *, in_hand: Callable[[], bool]) -> None:
+        """Take a requirement away, unless a run is *in_hand*; a new base begins."""
+        async with self.writing:
+            if in_hand():
+                raise CompactionError(ErrorCode.BUSY, "a compaction is in hand", where=self.id, fix="wait for it, or cancel it")
+            kept = tuple([requirement for requirement in self.context.requirements if requirement.id != name])
+            if len(kept) == len(self.context.requirements):
+                raise CompactionError(
+                    ErrorCode.INVALID_INPUT, f"{shown(name)} is not pinned", where="unpin", fix="see context.requirements"
+                )
+            context = with_requirements(self.context, kept)
+            await self._record([Draft(EventType.REQUIREMENT_UNPINNED, {"id": name})], context)
+            self.publish(context)
+
+    async def close_calls(self, reason: str, ids: Sequence[str]) -> tuple[ToolResult, ...]:
+        """Answer open calls with results that are marked as synthetic; never cancelled."""
+        with trio.CancelScope(shield=True):
+            async with self.writing:
+                context, drafts, closed = self.context, list[Draft](), list[ToolResult]()
+                for call_id in ids or context.open_calls:
+                    result = _closing(context, call_id, reason, f"m-{self._new_id()}")
+                    context, message = with_message(context, result)
+                    drafts.append(Draft(EventType.MESSAGE_APPENDED, message_to_plain(message), APPEND))
+                    closed.append(result)
+                if drafts:
+                    await self._record(drafts, context)
+        return tuple(closed)
+
+    async def begin(self, context: ActiveContext) -> None:
+        """Take a whole context over; only a session without any content may."""
+        async with self.writing:
+            if self.lease.surface.order or self.lease.surface.pins:
+                raise CompactionError(
+                    ErrorCode.INVALID_INPUT, "has content already", where=f"session {self.id}", fix="open it without context=..."
+                )
+            drafts = adopting(context)
+            if drafts:
+                await self._record(drafts, context)
+            self.publish(context)
+
+    async def show(
+        self, pending: Sequence[Any], *, overhead: int, limit: int, model: str | None, outcome: Outcome | None
+    ) -> Turn:
+        """Record that the model is shown the surface as of here, and *pending*."""
+        async with self.writing:
+            surface = self.lease.surface
+            context = self.with_pending(pending)
+            fits = context.units + overhead <= limit
+            turn = Turn(surface.turns + 1, context, context.units, fits, self.format, outcome)
+            data = {
+                "turn": turn.number,
+                "surface": surface.span_digest((*surface.pins.values(), *surface.order)),
+                "units": self.context.units,
+                "pending": turn.units - self.context.units,
+                "overhead": overhead,
+                "format": self.format,
+                "model": model,
+            }
+            await self.store.append(self.lease, [Draft(EventType.TURN_SHOWN, data)])
+        return turn
+
+    def with_pending(self, pending: Sequence[Any]) -> ActiveContext:
+        """The context with messages that are not appended yet."""
+        context = self.context
+        for given in pending:
+            for value in self._read(given, context):
+                context, _message = with_message(context, self._ids.distinct(self._ids.filled(value), context.open_calls))
+        return context
+
+    def _read(self, given: Any, context: ActiveContext, usage: Mapping[str, Any] | None = None) -> list[Any]:
+        return read_live(self.format, given, tool_name=lambda call: self._ids.tool_name(context, call), usage=usage)
+
+
+def _closing(context: ActiveContext, call_id: str, reason: str, message_id: str) -> ToolResult:
+    for message in context.messages:
+        if type(message) is AssistantMessage:
+            for call in message.tool_calls:
+                if call.id == call_id and call_id in context.open_calls:
+                    meta = {"synthetic": True, "reason": reason}
+                    return ToolResult(call, f"[no result was recorded: {reason}]", is_error=True, id=message_id, meta=meta)
+    raise CompactionError(
+        ErrorCode.INVALID_INPUT, f"{shown(call_id)} is not an open call", where="close_calls", fix="see open_calls"
+    )
