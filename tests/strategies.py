@@ -11,8 +11,12 @@ from compactor.units import number_text
 Plain = dict[str, Any]
 
 TEXTS = st.text(max_size=12)
-SCALARS = st.one_of(st.none(), st.booleans(), st.integers(-(2**60), 2**60), st.floats(allow_nan=False, allow_infinity=False), TEXTS)
-VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3), max_leaves=5)
+SCALARS = st.one_of(
+    st.none(), st.booleans(), st.integers(-(2**60), 2**60), st.floats(allow_nan=False, allow_infinity=False), TEXTS
+)
+VALUES = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3), max_leaves=5
+)
 ARGUMENTS = st.dictionaries(TEXTS, SCALARS, max_size=3) | st.dictionaries(TEXTS, VALUES, max_size=3)
 
 
@@ -29,7 +33,14 @@ def call(id_: str, arguments: Plain | None = None) -> Plain:
 
 
 def result(id_: str, call_id: str, content: str = "") -> Plain:
-    return {"id": id_, "role": "toolResult", "toolCallId": call_id, "toolName": f"tool-{call_id}", "content": content, "isError": False}
+    return {
+        "id": id_,
+        "role": "toolResult",
+        "toolCallId": call_id,
+        "toolName": f"tool-{call_id}",
+        "content": content,
+        "isError": False,
+    }
 
 
 @st.composite
@@ -42,7 +53,9 @@ def transcripts(draw: st.DrawFn, *, live: bool = False, max_size: int = 14) -> l
             case 0:
                 messages.append(user(f"u{step}", draw(TEXTS)))
             case 1:
-                messages.append(assistant(f"a{step}", *[{"type": "text", "text": text} for text in draw(st.lists(TEXTS, max_size=2))]))
+                messages.append(
+                    assistant(f"a{step}", *[{"type": "text", "text": text} for text in draw(st.lists(TEXTS, max_size=2))])
+                )
             case 2 | 3 if waiting:
                 messages.append(result(f"r{step}", waiting.pop(draw(st.integers(0, len(waiting) - 1))), draw(TEXTS)))
             case _:
@@ -93,7 +106,9 @@ def naive_groups(messages: list[Plain]) -> list[tuple[str, int, int]]:
     """Grouping, as §8 has it: O(n²). A call that waits holds its round open to the end."""
     ends: dict[int, int] = {}
     for at, message in enumerate(messages):
-        calls = [block["id"] for block in message["content"] if block["type"] == "toolCall"] if message["role"] == "assistant" else []
+        calls = (
+            [block["id"] for block in message["content"] if block["type"] == "toolCall"] if message["role"] == "assistant" else []
+        )
         for id_ in calls:
             answers = [i for i, other in enumerate(messages) if other["role"] == "toolResult" and other["toolCallId"] == id_]
             ends[at] = max(ends.get(at, 0), answers[0] + 1 if answers else len(messages))

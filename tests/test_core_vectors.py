@@ -58,7 +58,7 @@ def test_the_boundary_is_that_of_the_rules(case: dict[str, Any]) -> None:
     data, options = expand(case["input"]), expand(case["options"])
     assert outcome(lambda: {"boundary": select_compaction_boundary(data, options)}) == case["expected"]
     if isinstance(options, dict):
-        renamed = {SNAKE.get(key, key): value for key, value in options.items()}
+        renamed: dict[str, Any] = {SNAKE.get(key, str(key)): value for key, value in options.items()}
         assert outcome(lambda: {"boundary": select_compaction_boundary(data, renamed)}) == case["expected"]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
@@ -31,22 +31,25 @@ from compactor.plain import EMPTY, SESSION_LIMITS, JsonObject, Limits, Tally, th
 from compactor.reading import read_messages, read_one
 from compactor.transcript import validate_transcript
 
-CALL = ToolCall("c1", name="sh", arguments={"command": ["ls", {"deep": 1.5}]})  # type: ignore[arg-type]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+CALL = ToolCall("c1", name="sh", arguments={"command": ["ls", {"deep": 1.5}]})
 RICH: list[Message] = [
     UserMessage("hi", id="u1"),
-    UserMessage([Text("look"), Media("https://x/y.png", media_type="image/png", name="y", cost=7)], id="u2"),  # type: ignore[arg-type]
+    UserMessage([Text("look"), Media("https://x/y.png", media_type="image/png", name="y", cost=7)], id="u2"),
     AssistantMessage("just text", id="a1", meta={"model": "m"}),  # type: ignore[arg-type]
     AssistantMessage(
-        [  # type: ignore[arg-type]
+        [
             Thinking("hm", signature="sig"),
             Thinking("", signature="x", redacted=True),
-            Opaque("item", data={"a": 1}),  # type: ignore[arg-type]
+            Opaque("item", data={"a": 1}),
             CALL,
         ],
         id="a2",
     ),
     ToolResult(CALL, "done", id="r1"),
-    ToolResult("c2", [Text("x")], True, tool_name="sh", id="r2", meta={"took": 3}),  # type: ignore[list-item]
+    ToolResult("c2", [Text("x")], True, tool_name="sh", id="r2", meta={"took": 3}),
 ]
 
 
@@ -76,7 +79,7 @@ def test_a_noun_refuses_every_change(noun: Any) -> None:
 
 def test_a_json_object_refuses_every_change() -> None:
     frozen = CALL.arguments
-    for change in (
+    changes: list[Callable[[], object]] = [
         lambda: frozen.__setitem__("a", 1),
         lambda: frozen.__delitem__("command"),
         frozen.clear,
@@ -85,8 +88,9 @@ def test_a_json_object_refuses_every_change() -> None:
         lambda: frozen.setdefault("a", 1),
         lambda: frozen.update(a=1),
         lambda: frozen.__ior__({"a": 1}),
-    ):
-        with pytest.raises(TypeError, match="^a JsonObject is immutable"):
+    ]
+    for change in changes:
+        with pytest.raises(TypeError, match=r"^a JsonObject is immutable"):
             change()
     assert frozen == {"command": ("ls", {"deep": 1.5})}
     assert isinstance(frozen["command"][1], JsonObject)
@@ -122,13 +126,16 @@ def test_text_of_keeps_text_blocks_only() -> None:
 
 
 def test_metadata_that_is_not_json_is_refused_where_it_is_given() -> None:
-    for meta in ([], "x", {1: 2}, {"a": {1}}, {"a": float("nan")}):
+    refused: list[Any] = [[], "x", {1: 2}, {"a": {1}}, {"a": float("nan")}]
+    for meta in refused:
         with pytest.raises(CompactionError, match="needs a plain JSON object") as caught:
-            UserMessage("x", meta=meta)  # type: ignore[arg-type]
+            UserMessage("x", meta=meta)
         assert caught.value.code is ErrorCode.INVALID_INPUT
 
 
-@pytest.mark.parametrize("block", [{"type": "thinking", "text": "x"}, {"type": "media", "source": "x"}, {"type": "opaque", "kind": "x"}])
+@pytest.mark.parametrize(
+    "block", [{"type": "thinking", "text": "x"}, {"type": "media", "source": "x"}, {"type": "opaque", "kind": "x"}]
+)
 def test_richer_blocks_are_refused_in_plain_data_unless_asked_for(block: dict[str, Any]) -> None:
     message = {"id": "a", "role": "assistant", "content": [block]}
     with pytest.raises(CompactionError, match=r"messages\[0\]\.content\[0\]\.type: is .* not one of text, toolCall"):
@@ -150,7 +157,10 @@ def test_metadata_in_plain_data_is_an_unknown_field_unless_asked_for() -> None:
         ({"id": "u", "role": "user", "content": "x", "meta": []}, "meta"),
         ({"id": "u", "role": "assistant", "content": [{"type": "media", "source": "c", "cost": -1}]}, r"content\[0\].cost"),
         ({"id": "u", "role": "assistant", "content": [{"type": "media", "source": 1}]}, r"content\[0\].source"),
-        ({"id": "u", "role": "assistant", "content": [{"type": "opaque", "kind": "k", "data": {"a": {1}}}]}, r"content\[0\].data"),
+        (
+            {"id": "u", "role": "assistant", "content": [{"type": "opaque", "kind": "k", "data": {"a": {1}}}]},
+            r"content\[0\].data",
+        ),
     ],
 )
 def test_a_fault_in_rich_data_has_a_place(message: dict[str, Any], place: str) -> None:
@@ -165,7 +175,11 @@ def test_a_fault_in_rich_data_has_a_place(message: dict[str, Any], place: str) -
 def test_all_faults_are_listed_with_what_to_do() -> None:
     faults = validate_transcript(
         [
-            {"id": "a", "role": "assistant", "content": [{"type": "text"}, {"type": "toolCall", "id": "c", "name": " ", "arguments": 1}]},
+            {
+                "id": "a",
+                "role": "assistant",
+                "content": [{"type": "text"}, {"type": "toolCall", "id": "c", "name": " ", "arguments": 1}],
+            },
             {"id": "r", "role": "toolResult", "toolCallId": "c", "toolName": "x", "content": 7, "isError": "no"},
             {"id": " ", "role": "user", "content": ""},
         ]
@@ -178,7 +192,10 @@ def test_all_faults_are_listed_with_what_to_do() -> None:
         ("INVALID_MESSAGE", 1),
         ("INVALID_MESSAGE", 2),
     ]
-    assert faults[1].fix == "messages[0].content[1].name: needs a tool name that is not blank; name the tool with a string that is not blank"
+    assert (
+        faults[1].fix
+        == "messages[0].content[1].name: needs a tool name that is not blank; name the tool with a string that is not blank"
+    )
     rule, index, fix = faults[0]
     assert (rule, index) == ("INVALID_MESSAGE", 0)
     assert fix.startswith("messages[0].content[0].text: needs a string, got object")
@@ -194,7 +211,9 @@ def test_live_mode_lets_calls_wait_and_nothing_else() -> None:
 
 def test_what_is_no_array_is_one_fault_of_the_whole() -> None:
     fault = validate_transcript(None)  # type: ignore[arg-type]
-    assert fault == (TranscriptFault("INVALID_TRANSCRIPT", -1, "messages: needs an array, got NoneType; pass a list of messages"),)
+    assert fault == (
+        TranscriptFault("INVALID_TRANSCRIPT", -1, "messages: needs an array, got NoneType; pass a list of messages"),
+    )
 
 
 def test_a_limit_ends_the_list_of_faults() -> None:

@@ -26,7 +26,6 @@ from compactor.units import code_points, json_units, number_text
 # What a JavaScript engine's String(x) gives.
 ECMASCRIPT = {
     0.0: "0",
-    -0.0: "0",
     1.0: "1",
     -1.0: "-1",
     100.0: "100",
@@ -105,8 +104,8 @@ def test_an_int_costs_what_its_double_costs(value: int) -> None:
         (UserMessage((Text("abc"), Media("data:long", cost=10)), id="u"), 4 + 1 + 5 + 12),
         (AssistantMessage("abc", id="a"), 4 + 1 + 5),
         (AssistantMessage((Thinking("abc", signature="de"),), id="a"), 4 + 1 + 7),
-        (AssistantMessage((Opaque("kind", data={"a": 1}),), id="a"), 4 + 1 + 2 + 4 + (2 + 1 + 1 + 2)),  # type: ignore[arg-type]
-        (AssistantMessage((ToolCall("c", name="n", arguments={}),), id="a"), 4 + 1 + 6 + 1 + 1 + 2),  # type: ignore[arg-type]
+        (AssistantMessage((Opaque("kind", data={"a": 1}),), id="a"), 4 + 1 + 2 + 4 + (2 + 1 + 1 + 2)),
+        (AssistantMessage((ToolCall("c", name="n", arguments={}),), id="a"), 4 + 1 + 6 + 1 + 1 + 2),
         (ToolResult("c", "xyz", tool_name="n", id="r"), 7 + 1 + 1 + 1 + 3),
         (ToolResult("c", (Text("xyz"),), tool_name="n", id="r"), 7 + 1 + 1 + 1 + 5),
     ],
