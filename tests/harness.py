@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import trio
-
 from compactor import Budget, Committed, Failed, Phase, Signal, UserMessage, open_session
 from compactor.ledger import Event, EventType, Ledger
 from compactor.session import Session
@@ -191,9 +189,7 @@ async def edges_are_met(make_ledger: LedgerFactory = MemoryLedger) -> list[tuple
     for stop_at in range(100):
         ledger, trace = make_ledger(), Trace()
         answers = scripted("z" * 500, "short enough", checkpoints=0)
-        async with open_session(
-            ledger, session_id="s", policy=BUDGET, summarizer=answers, auto=False, logger=trace
-        ) as session:
+        async with open_session(ledger, session_id="s", policy=BUDGET, summarizer=answers, auto=False, logger=trace) as session:
             await session.append(*conversation())
             base, passed = session.snapshot, 0
             rows_before = -1

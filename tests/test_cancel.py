@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 import trio
-
-from compactor import Budget, CompactionError, ErrorCode, Phase, TRANSITIONS, UserMessage, compact_context
-from compactor.testing import Cutter, cancel_at_every_step, scripted
 from harness import Seen, append_scenario, caller_scenario, edges_are_met, session_scenario
+
+from compactor import TRANSITIONS, Budget, CompactionError, ErrorCode, Phase, UserMessage, compact_context
+from compactor.testing import Cutter, cancel_at_every_step, scripted
 
 BUSY_PHASES = {Phase.IDLE, Phase.SELECTING, Phase.SUMMARIZING, Phase.VALIDATING}
 

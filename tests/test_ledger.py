@@ -23,9 +23,9 @@ from compactor.ledger import (
     seal,
     verify_chain,
 )
+from compactor.messages import message_to_plain
 from compactor.stores import MemoryLedger
 from compactor.testing import check_ledger, transcripts
-from compactor.messages import message_to_plain
 
 
 async def test_two_handles_on_a_memory_ledger_keep_to_the_protocol() -> None:

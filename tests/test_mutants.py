@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import attrs
 import pytest
 import trio
+from harness import LedgerFactory, Seen, append_scenario, caller_scenario, edges_are_met, session_scenario
 
 from compactor import machine as machine_module
 from compactor import phases
@@ -17,7 +18,6 @@ from compactor.phases import Effect, Phase, Signal
 from compactor.sessionwork import SessionWork
 from compactor.stores import MemoryLedger
 from compactor.testing import cancel_at_every_step
-from harness import LedgerFactory, Seen, append_scenario, caller_scenario, edges_are_met, session_scenario
 
 
 def judge(make_ledger: LedgerFactory = MemoryLedger) -> None:

@@ -14,7 +14,7 @@ BLOCKS = re.findall(r"^```python\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
 @pytest.mark.parametrize("number", range(len(BLOCKS)))
 def test_a_program_of_the_readme_runs_as_it_stands(number: int) -> None:
     code = compile(BLOCKS[number], f"README.md, program {number}", "exec")
-    exec(code, {"__name__": "__main__"})  # noqa: S102 - our own text
+    exec(code, {"__name__": "__main__"})
 
 
 def test_the_readme_has_programs_and_exactly_two_commands() -> None:

@@ -22,10 +22,51 @@ import trio
 from compactor import Budget, UserMessage, build_active_context, compact_context, open_session, select_compaction_boundary
 
 SIZE = 4_096
-WORDS = (
-    "the agent reads a file and writes tests then runs the build error path src/app/main.py line 42 fix value returns none "
-    "please check again why does this fail on windows only when the cache is cold and the user has no home directory"
-).split()
+WORDS = [
+    "the",
+    "agent",
+    "reads",
+    "a",
+    "file",
+    "and",
+    "writes",
+    "tests",
+    "then",
+    "runs",
+    "the",
+    "build",
+    "error",
+    "path",
+    "src/app/main.py",
+    "line",
+    "42",
+    "fix",
+    "value",
+    "returns",
+    "none",
+    "please",
+    "check",
+    "again",
+    "why",
+    "does",
+    "this",
+    "fail",
+    "on",
+    "windows",
+    "only",
+    "when",
+    "the",
+    "cache",
+    "is",
+    "cold",
+    "and",
+    "the",
+    "user",
+    "has",
+    "no",
+    "home",
+    "directory",
+]
 OPTIONS = {"target_units": 300_000, "summary_max_units": 2_000, "retain_recent_messages": 4}
 
 
@@ -142,7 +183,12 @@ async def remembering(keep: bool) -> int:
 
 def memory() -> None:
     """What it costs to keep many states of one session."""
-    row("200 kept contexts + session, against the session alone", trio.run(remembering, True) / trio.run(remembering, False), 1.5, "x")
+    row(
+        "200 kept contexts + session, against the session alone",
+        trio.run(remembering, True) / trio.run(remembering, False),
+        1.5,
+        "x",
+    )
 
 
 def importing() -> None:
