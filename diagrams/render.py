@@ -16,6 +16,7 @@ import trio
 import trio.testing
 
 from compactor import TRANSITIONS, Budget, Phase, Signal, UserMessage, open_session
+from compactor.phases import Effect
 from compactor.testing import scripted
 
 HERE = Path(__file__).parent
@@ -30,6 +31,7 @@ AT_EDGE = {
     Signal.ACCEPTED: "`Cancelled`; the last moment: the ledger has the run's two markers, the context is the same object",
 }
 AFTER = "returns `Committed`; the cancellation is met at the caller's next checkpoint"
+PERFORMED_BY = {Effect.REPLY: "C", Effect.SELECT: "A", Effect.VALIDATE: "A", Effect.PUBLISH: "A", Effect.FOLLOW_UP: "A"}
 INSIDE = {
     Signal.LOCKED: "`Cancelled`, as soon as the summarizer ended or its grace ran out",
     Signal.COMMITTED_DURABLY: AFTER,
@@ -122,10 +124,7 @@ def sequence() -> str:
     for fields in records:
         row = rows[fields["from_phase"], fields["signal"]]
         lines.append(f"    Note over A: {row.phase.name} → {row.target.name}: {row.signal.name}{'*' if row.checked else ''}")
-        for effect in row.effects:
-            lines.append(
-                f"    A->>{'C' if effect.name == 'REPLY' else 'A' if effect.name in {'SELECT', 'VALIDATE', 'PUBLISH'} else 'W'}: {effect.value}"
-            )
+        lines += [f"    A->>{PERFORMED_BY.get(effect, 'W')}: {effect.value}" for effect in row.effects]
     return "\n".join(lines) + "\n"
 
 

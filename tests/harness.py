@@ -187,29 +187,37 @@ async def edges_are_met(make_ledger: LedgerFactory = MemoryLedger) -> list[tuple
     """
     met: list[tuple[str, str]] = []
     for stop_at in range(100):
-        ledger, trace = make_ledger(), Trace()
-        answers = scripted("z" * 500, "short enough", checkpoints=0)
-        async with open_session(ledger, session_id="s", policy=BUDGET, summarizer=answers, auto=False, logger=trace) as session:
-            await session.append(*conversation())
-            base, passed = session.snapshot, 0
-            rows_before = -1
-
-            async def gate(phase: Phase, signal: Signal) -> None:
-                nonlocal passed, rows_before
-                if passed == stop_at:
-                    met.append((phase.name, signal.name))
-                    rows_before = len(trace.rows)
-                    session._actor.current.scope.cancel()
-                passed += 1
-
-            session.machine.gate = gate
-            await session.compact()
-            if passed <= stop_at:
-                assert isinstance(session.last_outcome, Committed)
-                return met
-            assert trace.rows[rows_before] == (met[-1][0], "CANCELLED"), trace.rows[rows_before:]
-            assert session.snapshot is base
-            assert isinstance(session.last_outcome, Failed)
-            check_runs(await ledger.read("s"))
+        edge = await _cut_at_edge(make_ledger(), stop_at)
+        if edge is None:
+            return met
+        met.append(edge)
     msg = "the run never got through"
     raise AssertionError(msg)
+
+
+async def _cut_at_edge(ledger: Ledger, stop_at: int) -> tuple[str, str] | None:
+    """Cancel one run at its edge number *stop_at*; None when it has no such edge."""
+    trace, passed, rows_before = Trace(), 0, -1
+    met: tuple[str, str] | None = None
+    answers = scripted("z" * 500, "short enough", checkpoints=0)
+    async with open_session(ledger, session_id="s", policy=BUDGET, summarizer=answers, auto=False, logger=trace) as session:
+        await session.append(*conversation())
+        base = session.snapshot
+
+        async def gate(phase: Phase, signal: Signal) -> None:
+            nonlocal passed, rows_before, met
+            if passed == stop_at:
+                met, rows_before = (phase.name, signal.name), len(trace.rows)
+                session._actor.current.scope.cancel()
+            passed += 1
+
+        session.machine.gate = gate
+        await session.compact()
+        if met is None:
+            assert isinstance(session.last_outcome, Committed)
+            return None
+        assert trace.rows[rows_before] == (met[0], "CANCELLED"), trace.rows[rows_before:]
+        assert session.snapshot is base
+        assert isinstance(session.last_outcome, Failed)
+        check_runs(await ledger.read("s"))
+    return met
