@@ -209,8 +209,11 @@ def with_message(context: ActiveContext, value: object) -> tuple[ActiveContext, 
     """The context with one more message, read and paired in live mode; O(1)."""
     message, tally = read_one(value, context.limits)
     cost = message_units(message)
-    # Before anything grows: a message that does not fit leaves no trace.
-    _check_room(context.messages, context.fixed_counts, context.limits, (1, cost, tally.items, tally.chars))
+    # All of it before anything grows, in the order of a build: a message that does not fit leaves no trace.
+    _check_room(context.messages, context.fixed_counts, context.limits, (1, tally.items, tally.chars))
+    if context.units + cost > context.limits.units:
+        context.messages.check_pairing(message)
+        raise limit_error("context", "units", context.units + cost, context.limits.units)
     messages = context.messages.appended(message, cost, tally)
     made: ActiveContext = ActiveContext.make(
         context.requirements,
@@ -257,25 +260,24 @@ def _assembled(
     """Put checked parts together; only the limits of the whole are left to check."""
     _check_room(messages, fixed, limits)
     units = fixed[0] + messages.units
+    if units > limits.units:
+        raise limit_error("context", "units", units, limits.units)
     made: ActiveContext = ActiveContext.make(requirements, summary, messages, records, units, limits, fixed)
     return made
 
 
 def _check_room(
-    messages: Transcript, fixed: tuple[int, int, int], limits: Limits, more: tuple[int, int, int, int] = (0, 0, 0, 0)
+    messages: Transcript, fixed: tuple[int, int, int], limits: Limits, more: tuple[int, int, int] = (0, 0, 0)
 ) -> None:
-    """Refuse a whole that passes a limit; *more* are the messages, units, items and code points that would come."""
+    """Refuse a whole that passes a limit on its size; *more* are the messages, items and code points that would come."""
     items, chars = messages.counted
-    count, units = len(messages) + more[0], fixed[0] + messages.units + more[1]
-    items, chars = fixed[1] + items + more[2], fixed[2] + chars + more[3]
+    count, items, chars = len(messages) + more[0], fixed[1] + items + more[1], fixed[2] + chars + more[2]
     if count > limits.messages:
         raise limit_error("context", "messages", count, limits.messages)
     if items > limits.items_total:
         raise limit_error("context", "collection items together", items, limits.items_total)
     if chars > limits.strings_total:
         raise limit_error("context", "code points together", chars, limits.strings_total)
-    if units > limits.units:
-        raise limit_error("context", "units", units, limits.units)
 
 
 def compacted(

@@ -195,7 +195,7 @@ class Transcript(Sequence[Message]):
 
     def appended(self, message: Message, units: int, tally: Tally) -> Transcript:
         """The same and one more message, which was read before; its pairing is checked here, in live mode."""
-        self._check_pairing(message)
+        self.check_pairing(message)
         calls = message.tool_calls if type(message) is AssistantMessage else ()
         known = self._buffer.calls
         # A call id that only hidden messages use may come again; its entry in the shared index must then stay.
@@ -215,7 +215,7 @@ class Transcript(Sequence[Message]):
         """True when a call of that id stands in these messages."""
         return self._start <= self._buffer.calls.get(call_id, -1) < self._stop
 
-    def _check_pairing(self, message: Message) -> None:
+    def check_pairing(self, message: Message) -> None:
         """Refuse what would break the pairing, before anything changes."""
         match message:
             case AssistantMessage():

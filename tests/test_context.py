@@ -190,6 +190,23 @@ def test_a_message_that_does_not_fit_leaves_no_trace(limits: Limits, what: str) 
     assert len(context.messages._buffer.messages) == 1
 
 
+@pytest.mark.parametrize(
+    ("limits", "code"),
+    [
+        (Limits(units=20), ErrorCode.INVALID_TRANSCRIPT),
+        (Limits(strings_total=5), ErrorCode.LIMIT_EXCEEDED),
+        (Limits(messages=1), ErrorCode.LIMIT_EXCEEDED),
+    ],
+)
+def test_an_orphan_that_does_not_fit_is_judged_as_in_a_build(limits: Limits, code: ErrorCode) -> None:
+    context, orphan = live(user("u", "a"), limits=limits), result("r", "nobody")
+    with pytest.raises(CompactionError, match=r"limit|ORPHAN") as grown:
+        with_message(context, orphan)
+    with pytest.raises(CompactionError, match=r"limit|ORPHAN") as built:
+        live(user("u", "a"), orphan, limits=limits)
+    assert grown.value.code is built.value.code is code
+
+
 def test_the_end_of_a_buffer_grows_it_and_a_fork_gets_its_own() -> None:
     base = live(user("u", "a"))
     left, _ = with_message(base, user("l", "b"))

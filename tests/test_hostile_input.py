@@ -307,7 +307,8 @@ def test_a_hostile_key_in_the_options_is_refused() -> None:
 
 
 def test_a_json_object_made_by_hand_is_looked_through_like_any_other() -> None:
-    for made in (JsonObject([(HostileKey("x"), 1)]), JsonObject(x=hostile(str, CANARY)), JsonObject(x=[hostile(int, 1)])):
+    keyed: dict[Any, Any] = {HostileKey("x"): 1}
+    for made in (JsonObject(keyed), JsonObject(x=hostile(str, CANARY)), JsonObject(x=[hostile(int, 1)])):
         for message in (
             AssistantMessage((ToolCall("c", name="n", arguments=made),), id="a"),
             {"id": "a", "role": "assistant", "content": [{"type": "toolCall", "id": "c", "name": "n", "arguments": made}]},

@@ -99,6 +99,7 @@ def test_a_json_object_refuses_every_change() -> None:
 def test_a_json_object_copies_pickles_and_thaws() -> None:
     frozen = CALL.arguments
     assert copy.copy(frozen) is frozen
+    assert frozen | {"a": 1} == {**frozen, "a": 1}
     assert copy.deepcopy(frozen) is frozen
     again = pickle.loads(pickle.dumps(frozen))
     assert (type(again), again, hash(again)) == (JsonObject, frozen, hash(frozen))
@@ -118,6 +119,13 @@ def test_empty_arguments_are_one_shared_object() -> None:
 def test_a_result_takes_the_name_of_the_call_that_it_answers() -> None:
     result = ToolResult(CALL, "x")
     assert (result.tool_call_id, result.tool_name, result.is_error) == ("c1", "sh", False)
+
+
+def test_a_noun_is_told_without_its_content() -> None:
+    assert repr(UserMessage("secret", id="u")) == "UserMessage(content=<6 characters>, id='u', meta=<0 keys>)"
+    assert repr(AssistantMessage("secret")) == "AssistantMessage(content=<1 blocks>, id=None, meta=<0 keys>)"
+    assert repr(UserMessage(b"secret", id="u")) == "UserMessage(content=<…>, id='u', meta=<0 keys>)"
+    assert repr(CALL) == "ToolCall(id='c1', name='sh', arguments=<1 keys>)"
 
 
 def test_text_of_keeps_text_blocks_only() -> None:
@@ -156,6 +164,8 @@ def test_metadata_in_plain_data_is_an_unknown_field_unless_asked_for() -> None:
         ({"id": "u", "role": "user", "content": [{"type": "thinking", "text": "c"}]}, "content"),
         ({"id": "u", "role": "user", "content": "x", "meta": []}, "meta"),
         ({"id": "u", "role": "assistant", "content": [{"type": "media", "source": "c", "cost": -1}]}, r"content\[0\].cost"),
+        (ToolResult("c", "x", tool_name=" ", id="r"), "toolName"),
+        (ToolResult(" ", "x", tool_name="n", id="r"), "toolCallId"),
         ({"id": "u", "role": "assistant", "content": [{"type": "media", "source": 1}]}, r"content\[0\].source"),
         (
             {"id": "u", "role": "assistant", "content": [{"type": "opaque", "kind": "k", "data": {"a": {1}}}]},
@@ -163,7 +173,7 @@ def test_metadata_in_plain_data_is_an_unknown_field_unless_asked_for() -> None:
         ),
     ],
 )
-def test_a_fault_in_rich_data_has_a_place(message: dict[str, Any], place: str) -> None:
+def test_a_fault_in_rich_data_has_a_place(message: Any, place: str) -> None:
     with pytest.raises(CompactionError, match=rf"^messages\[0\]\.{place}: ") as caught:
         read_one(message)
     assert caught.value.code is ErrorCode.INVALID_TRANSCRIPT
@@ -214,6 +224,12 @@ def test_what_is_no_array_is_one_fault_of_the_whole() -> None:
     assert fault == (
         TranscriptFault("INVALID_TRANSCRIPT", -1, "messages: needs an array, got NoneType; pass a list of messages"),
     )
+
+
+def test_faults_of_richer_blocks_are_all_listed() -> None:
+    blocks = [Media("x", cost=-1), Media(b"x"), Opaque(b"x"), Thinking(7)]  # type: ignore[arg-type]
+    faults = validate_transcript([AssistantMessage(tuple(blocks), id="a")])
+    assert [fault.fix.partition(":")[0].rpartition(".")[2] for fault in faults] == ["cost", "source", "kind", "text"]
 
 
 def test_a_limit_ends_the_list_of_faults() -> None:
