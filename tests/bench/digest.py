@@ -2,7 +2,8 @@
 
 Each session is compacted after each of its three rounds, to 20 % of everything that was said so far (*tight*: of what
 the context then has, which is about 8 % in the end), half of it for the summary. Pins come on top. An item counts as kept when all its key words stand in what a model would then be sent. An update is served
-stale when its old value is there without the new one, or in a line of the summary that does not hold the new one.
+stale when its old value is there without the new one, or in a line of the summary that does not hold the new one while
+no message after the summary says the new one: what is said later corrects what stands before.
 """
 
 from __future__ import annotations
@@ -105,14 +106,15 @@ async def compacted(session: Session, summarize: Summarize, *, pins: bool, tight
     return context
 
 
-def served(context: ActiveContext) -> tuple[str, str]:
-    """The summary, and everything that the model is sent, folded for comparing."""
+def served(context: ActiveContext) -> tuple[str, str, str]:
+    """The summary, the messages after it, and everything that the model is sent, folded for comparing."""
     summary = context.summary.content if context.summary else ""
-    parts = [requirement.content for requirement in context.requirements] + [summary]
+    said: list[str] = []
     for message in context.messages:
         content: Any = message.content
-        parts.append(text_of(content))
-    return summary.casefold(), "\n".join(parts).casefold()
+        said.append(text_of(content))
+    whole = [*[requirement.content for requirement in context.requirements], summary, *said]
+    return summary.casefold(), "\n".join(said).casefold(), "\n".join(whole).casefold()
 
 
 def _stands(key: str, text: str) -> bool:
@@ -128,7 +130,7 @@ def _stands(key: str, text: str) -> bool:
 
 def judge(session: Session, context: ActiveContext, score: Score) -> None:
     """Add one session to a score."""
-    summary, whole = served(context)
+    summary, after, whole = served(context)
     for item in session.items:
         slot = item.kind, session.language
         score.planted[slot] += 1
@@ -140,7 +142,7 @@ def judge(session: Session, context: ActiveContext, score: Score) -> None:
         if item.stale:
             old = item.stale.casefold()
             lines = [line for line in summary.split("\n") if _stands(old, line) and not _stands(keys[0], line)]
-            if lines or (_stands(old, whole) and not _stands(keys[0], whole)):
+            if (lines and not _stands(keys[0], after)) or (_stands(old, whole) and not _stands(keys[0], whole)):
                 score.stale[session.language] += 1
                 score.missed.append((session.seed, session.language, "STALE", f"{item.text} | {lines[:1]}"))
 
