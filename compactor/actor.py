@@ -21,7 +21,7 @@ from .outcomes import Committed, Failed, Outcome, TransitionRecord
 from .phases import Signal
 from .requests import Request
 from .sessionwork import Host, SessionWork
-from .usercode import INSIDE
+from .usercode import INSIDE, Box
 
 QUEUE_MAX: Final = 64
 """Requests that may wait; more are refused as busy. A loop that queues more has lost its own outcomes."""
@@ -58,8 +58,8 @@ class Actor:
     _waiting: list[Request]
     _send: trio.MemorySendChannel[Request]
     _mailbox: trio.MemoryReceiveChannel[Request]
-    _stray: trio.Event | None
-    """Ends with user code that did not respond to an earlier run's cancellation."""
+    _stray: Box | None
+    """User code that did not respond to an earlier run's cancellation."""
     _auto_floor: int
     _closing: bool
     _closed: trio.Event
@@ -210,9 +210,10 @@ class Actor:
             with request.scope:
                 if self._stray is not None:
                     # User code of an earlier run did not end in its grace; two at once would be one too many.
-                    await self._stray.wait()
-                    self._stray = None
-                await self._drive(run, request)
+                    await self._stray.ended.wait()
+                    run.exit, self._stray = self._stray.exit, None
+                if run.exit is None:
+                    await self._drive(run, request)
                 if run.stopped is not None:
                     raise run.stopped
         finally:
@@ -243,7 +244,12 @@ class Actor:
         due = asked or base.units > self.threshold(base)
         await self.machine.drive(run, work, Signal.REQUESTED if due else Signal.UNDER_THRESHOLD)
         if asking.box is not None and not asking.box.ended.is_set():
-            self._stray = asking.box.ended
+            self._stray = asking.box
+
+    @property
+    def late_exit(self) -> BaseException | None:
+        """KeyboardInterrupt or SystemExit out of user code that ended after its run."""
+        return None if self._stray is None else self._stray.exit
 
     def _learn(self, request: Request) -> None:
         """After a failed automatic run wait until the context has grown; anything else resets that."""

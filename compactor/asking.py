@@ -9,10 +9,10 @@ import attrs
 import trio
 
 from .context import SummaryRequest
-from .errors import CompactionError, ErrorCode, FailureKind, kind_name
+from .errors import ErrorCode, FailureKind, kind_name
 from .machine import Run
 from .phases import Signal
-from .usercode import Box, Ended, start, wait
+from .usercode import Box, Ended, Unobservable, start, wait
 
 
 @attrs.define(eq=False)
@@ -70,14 +70,14 @@ class Asking:
 
     @staticmethod
     def _fail(run: Run, error: BaseException) -> None:
-        # Only this library's own finding about awaitables has a code of its own; a summarizer cannot spoof one.
-        if (
-            isinstance(error, CompactionError)
-            and error.where == "summarizer"
-            and error.code is ErrorCode.ASYNC_VALUE_UNOBSERVABLE
-        ):
-            run.error = error
-            error.kind = FailureKind.SUMMARIZER
+        if type(error) is Unobservable:
+            run.fail(
+                ErrorCode.ASYNC_VALUE_UNOBSERVABLE,
+                "the summarizer returned something that Trio cannot await",
+                kind=FailureKind.SUMMARIZER,
+                fix="under asyncio open the session with compactor.portal, which runs an asyncio summarizer on its own loop; "
+                "wrap blocking code in summarizers.blocking(...)",
+            )
             return
         run.fail(
             ErrorCode.SUMMARIZER_FAILED,

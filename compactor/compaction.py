@@ -83,8 +83,10 @@ async def compact_context(
         async with trio.open_nursery() as nursery:
             asking = Asking(order.summarizer, nursery, run, order.timeout, grace)
             await machine.drive(run, _OneShot(order, asking), Signal.REQUESTED)
-        if run.exit is not None:
-            raise run.exit
+        # Ctrl-C may also have hit code that did not end in its grace: the nursery has waited for it.
+        leave = run.exit or (asking.box.exit if asking.box is not None else None)
+        if leave is not None:
+            raise leave
         if run.stopped is not None:
             raise run.stopped
     if isinstance(run.outcome, Committed):

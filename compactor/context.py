@@ -42,6 +42,7 @@ __all__ = [
     "read_budget_options",
     "record_to_plain",
     "select_compaction_boundary",
+    "with_limits",
     "with_message",
     "with_report",
     "with_requirements",
@@ -232,6 +233,21 @@ def with_requirements(context: ActiveContext, requirements: tuple[Requirement, .
     kept = read_requirements(requirements, Tally(context.limits))
     fixed = measure(kept, context.summary, context.compactions)
     return _assembled(kept, context.summary, context.messages, context.compactions, context.limits, fixed)
+
+
+def with_limits(context: ActiveContext, limits: Limits) -> ActiveContext:
+    """The same context under other, wider limits."""
+    made: ActiveContext = ActiveContext.make(
+        context.requirements,
+        context.summary,
+        context.messages,
+        context.compactions,
+        context.units,
+        limits,
+        context.fixed_counts,
+        context.report,
+    )
+    return made
 
 
 def with_report(context: ActiveContext, report: object) -> ActiveContext:

@@ -18,7 +18,7 @@ import trio
 from trio.lowlevel import enable_ki_protection
 
 from .actor import OVERFLOW, Actor, WhenRunning
-from .context import ActiveContext, BudgetOptions, Contextual, SummaryRequest, build_live_context, choose_boundary
+from .context import ActiveContext, BudgetOptions, Contextual, SummaryRequest, build_live_context, choose_boundary, with_limits
 from .errors import CompactionError, ErrorCode
 from .ledger import Lease, Ledger, check_session_id
 from .machine import GRACE, Machine, require_trio
@@ -96,7 +96,7 @@ async def open_session(
     if format is not None:
         check_live_format(format)
     name = check_session_id(f"s-{new_id()}" if session_id is None else session_id)
-    first = None if context is None else build_live_context(context, limits=SESSION_LIMITS)
+    first = None if context is None else with_limits(build_live_context(context, limits=SESSION_LIMITS), SESSION_LIMITS)
     lease = await store.acquire(name, owner=f"process {os.getpid()}")
     failure: BaseException | None = None
     session: Session | None = None
@@ -210,7 +210,7 @@ class Session:
     @property
     def crash(self) -> BaseException | None:
         """What ended the actor, if something did; raised when the session is left."""
-        return self._actor.crash
+        return self._actor.crash or self._actor.late_exit
 
     @property
     def pressure(self) -> float:

@@ -7,6 +7,7 @@ state of its scopes, never by the type of what was raised.
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import math
 import sys
@@ -25,6 +26,10 @@ AWAIT_DEPTH: Final = 64
 
 INSIDE: Final[ContextVar[frozenset[int]]] = ContextVar("compactor_inside", default=frozenset())
 """Which sessions are waiting for the code that runs now (by ``id``): it may not wait for them in turn."""
+
+
+class Unobservable(Exception):  # noqa: N818 - a finding of this module, told as ASYNC_VALUE_UNOBSERVABLE
+    """Trio cannot await what user code returned. Never raised where user code could catch it, so no code can spoof it."""
 
 
 class Ended(enum.Enum):
@@ -73,7 +78,8 @@ async def _hold(box: Box, inside: int, function: Callable[..., Any], args: tuple
             async with trio.open_nursery() as private:
                 private.start_soon(_call, box, inside, function, args, private.cancel_scope)
     except BaseException as error:  # noqa: BLE001 - what leaked tasks raise is user code, too
-        if box.error is None and _find_exit(error) is not None:
+        # It explains a Cancelled that the call met; an exit counts whatever the call came to.
+        if _find_exit(error) is not None or type(box.error) is trio.Cancelled:
             box.error = error
     finally:
         box.ended.set()
@@ -115,27 +121,18 @@ def _is_awaitable(value: Any) -> bool:
         module = sys.modules.get(name)
         future = getattr(module, attribute, None)
         if future is not None and future in kind.__mro__:
-            raise _unobservable()
+            raise Unobservable
     if kind is types.GeneratorType:
         return bool(value.gi_code.co_flags & 0x100)  # CO_ITERABLE_COROUTINE
     return any("__await__" in vars(base) for base in kind.__mro__)
 
 
-def _unobservable() -> CompactionError:
-    return CompactionError(
-        ErrorCode.ASYNC_VALUE_UNOBSERVABLE,
-        "the summarizer returned something that Trio cannot await",
-        where="summarizer",
-        fix="under asyncio open the session with compactor.portal, which runs an asyncio summarizer on its own loop; "
-        "wrap blocking code in summarizers.blocking(...)",
-    )
-
-
 def _discard(value: Any) -> None:
-    """Close a coroutine that nobody will await, so that it does not warn."""
-    close = getattr(value, "close", None)
-    if callable(close):
-        close()
+    """Close a coroutine that nobody will await, so that it does not warn. What closing raises changes nothing."""
+    with contextlib.suppress(Exception):
+        close = getattr(value, "close", None)
+        if callable(close):
+            close()
 
 
 @types.coroutine
@@ -157,7 +154,7 @@ def _driven(awaitable: Any) -> Generator[Any, Any, Any]:
         kind = message if isinstance(message, type) else type(message)
         if not kind.__module__.startswith("trio."):
             _discard(step)
-            raise _unobservable()
+            raise Unobservable
         send = error = None
         try:
             send = yield message
