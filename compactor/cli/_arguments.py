@@ -15,7 +15,7 @@ from compactor.formats.native import NAME as NATIVE
 from compactor.policy import Budget, Policy
 
 from ._trace import KINDS
-from ._words import BAD_USAGE, BUSY, DONE, FAILED, FAULTS, INTERRUPTED, REFUSED, USAGE, Problem, told
+from ._words import BAD_USAGE, BUG, BUSY, DONE, FAILED, FAULTS, INTERRUPTED, REFUSED, UNREAD, USAGE, Problem, told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -71,7 +71,7 @@ def _version() -> str:
 @click.group(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog=f"Exit codes: {DONE} done or unchanged, {FAULTS} faults found by check, {USAGE} usage, {REFUSED} input or output "
-    f"refused, {FAILED} compaction failed, {BUSY} busy, {INTERRUPTED} Ctrl-C.",
+    f"refused, {FAILED} compaction failed, {BUSY} busy, {BUG} a bug of this program, {INTERRUPTED} Ctrl-C, {UNREAD} output not read.",
 )
 @click.version_option(_version(), message="trio-compactor %(version)s")
 def _group() -> None:
