@@ -16,6 +16,7 @@ import trio
 
 from compactor.errors import CompactionError, ErrorCode
 from compactor.formats import Rendered, render_messages
+from compactor.lesson import compare, walk
 from compactor.outcomes import Committed, Failed, Outcome, Unchanged
 from compactor.plain import SESSION_LIMITS, Tally
 from compactor.readers import read_bytes_transcript, read_transcript, sample_bytes
@@ -237,4 +238,27 @@ def _all_faults(job: Job, piped: bytes | None) -> tuple[TranscriptFault, ...]:
     return tuple(faults)
 
 
-_VERBS = {"compact": _compact, "plan": _plan, "check": _check}
+def _demo(job: Job) -> int:
+    """The lesson. What it is asked to show is no failure of the command."""
+
+    async def lesson() -> None:
+        await walk(_say, cancel_at=job.cancel_at, fail=job.fail, pause=_enter if job.step else None)
+
+    with interruptible():
+        trio.run(lesson)
+    _say("\nA careless cutter, to compare with:")
+    compare(_say)
+    return DONE
+
+
+def _say(line: str) -> None:
+    put_lines([line])
+
+
+async def _enter() -> None:
+    """Wait for a line of standard input; its end means: go on."""
+    warn("   (Enter)")
+    await trio.to_thread.run_sync(sys.stdin.readline, abandon_on_cancel=True)
+
+
+_VERBS = {"compact": _compact, "plan": _plan, "check": _check, "demo": _demo}

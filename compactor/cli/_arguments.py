@@ -12,6 +12,8 @@ import click
 from compactor.errors import CompactionError
 from compactor.formats import FORMATS
 from compactor.formats.native import NAME as NATIVE
+from compactor.lesson import EDGES, FAILURES
+from compactor.phases import Phase
 from compactor.policy import Budget, Policy
 
 from ._trace import KINDS
@@ -38,6 +40,9 @@ class Job:
     trace: str | None = None
     to: str = NATIVE
     out: str | None = None
+    cancel_at: Phase | None = None
+    fail: Phase | None = None
+    step: bool = False
     typed: str = ""
     """The options of the command as they were typed, without its name."""
 
@@ -134,6 +139,22 @@ def plan(**options: Any) -> Job:
 def check(**options: Any) -> Job:
     """List what is wrong with FILE; exit 1 when something had to be repaired or set aside."""
     return _job("check", **options)
+
+
+def _phase(name: str, phases: tuple[Phase, ...], text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    names = [phase.value for phase in phases]
+    return click.option(
+        name, type=click.Choice(names, case_sensitive=False), metavar="PHASE", help=f"{text}: {', '.join(names)}."
+    )
+
+
+@_group.command()
+@_phase("--cancel-at", EDGES, "Cancel the run at this phase's edge")
+@_phase("--fail", FAILURES, "Make the work of this phase fail")
+@click.option("--step", is_flag=True, help="Wait for Enter at each step.")
+def demo(cancel_at: str | None, fail: str | None, step: bool) -> Job:
+    """Walk through one compaction of the packaged sample, step by step; the lesson of this program."""
+    return Job("demo", None, cancel_at=Phase(cancel_at) if cancel_at else None, fail=Phase(fail) if fail else None, step=step)
 
 
 def _job(
