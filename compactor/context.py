@@ -297,14 +297,17 @@ def _check_room(
 
 
 def compacted(
-    context: ActiveContext, *, boundary: int, summary: Summary, record_id: str, target_units: int | None
+    context: ActiveContext, *, boundary: int, summary: Summary, record_id: str, target_units: int | None, detach: bool = False
 ) -> tuple[ActiveContext, CompactionRecord]:
     """What the context becomes when *summary* stands for the messages before *boundary*, and the record of it.
 
     The boundary is a safe cut, so the rest needs no second validation. Units over *target_units* →
-    SUMMARY_INSUFFICIENT; too many records, or a record that tips a counter → LIMIT_EXCEEDED.
+    SUMMARY_INSUFFICIENT; too many records, or a record that tips a counter → LIMIT_EXCEEDED. With *detach* the rest gets a
+    buffer of its own, O(rest), so that what was hidden can be freed: sessions last for days.
     """
     messages = context.messages.after(boundary)
+    if detach:
+        messages = messages.detached()
     fixed = measure(context.requirements, summary, context.compactions)
     smaller = _assembled(context.requirements, summary, messages, context.compactions, context.limits, fixed)
     if target_units is not None and smaller.units > target_units:

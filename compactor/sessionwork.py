@@ -283,7 +283,9 @@ class SessionWork:
         now = self.session.context
         late = now.messages.units - self.base.messages.units
         target = min(self.session.sizing.options(now).target_units, self.base.units - 1)
-        context, record = compacted(now, boundary=run.boundary, summary=summary, record_id=run.id, target_units=target + late)
+        context, record = compacted(
+            now, boundary=run.boundary, summary=summary, record_id=run.id, target_units=target + late, detach=True
+        )
         run.units_after = context.units
         self.committed = Committed(context, record, run.id)
         self.built_from = now

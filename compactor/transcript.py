@@ -200,7 +200,7 @@ class Transcript(Sequence[Message]):
         known = self._buffer.calls
         # A call id that only hidden messages use may come again; its entry in the shared index must then stay.
         mine = self._stop == len(self._buffer.messages) and not any(call.id in known for call in calls)
-        grown = self if mine else self._copied()
+        grown = self if mine else self.detached()
         buffer, open_calls = grown._buffer, grown._open
         index = grown._stop
         buffer.push(message, units)
@@ -238,8 +238,8 @@ class Transcript(Sequence[Message]):
             case _:
                 pass
 
-    def _copied(self) -> Transcript:
-        """The same messages in a buffer of their own: somebody else has appended to the shared one."""
+    def detached(self) -> Transcript:
+        """The same messages in a buffer of their own: free of what stands before them, and of what others appended."""
         old, new = self._buffer, _Buffer()
         for index in range(self._start, self._stop):
             new.push(old.messages[index], old.units[index + 1] - old.units[index])

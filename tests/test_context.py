@@ -350,3 +350,16 @@ def test_a_whole_number_is_a_number_without_fraction_and_never_a_bool(value: obj
     assert safe_int(value, 1) == number
     if number is not None:
         assert read_budget_number({"maxUnits": value}, "maxUnits", "max_units", 1) == number
+
+
+def test_a_compacted_context_of_a_session_does_not_hold_what_was_hidden() -> None:
+    context = build_active_context({"messages": [{"id": f"m{n}", "role": "user", "content": "x" * 50} for n in range(20)]})
+    shared, _record = compacted(context, boundary=15, summary=Summary("short", id="s"), record_id="r", target_units=None)
+    own, _record = compacted(
+        context, boundary=15, summary=Summary("short", id="s"), record_id="r", target_units=None, detach=True
+    )
+    assert own == shared
+    assert own.messages.cuts() == shared.messages.cuts()
+    assert own.messages.counted == shared.messages.counted
+    assert len(own.messages._buffer.messages) == 5
+    assert len(shared.messages._buffer.messages) == 20
