@@ -11,28 +11,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from compactor.messages import AssistantMessage, Media, ToolCall, ToolResult, UserMessage, text_of
 
+from ._cues import CHANGES, DECISIONS, DONE, FILLERS, NEXT, NOT, OPEN, REQUESTS, is_plain, is_rule
 from ._lines import Section, clean, shorten, written_id
 from ._tools import Deed, ends, own_words, read_call, read_outcome
-from ._words import (
-    DECISIONS,
-    DONE,
-    FILLERS,
-    NEXT,
-    NOT,
-    OPEN,
-    REQUESTS,
-    folded,
-    has_identifier,
-    is_fact,
-    is_plain,
-    is_rule,
-    sentences,
-    stated,
-    words_of,
-)
+from ._values import values_of
+from ._words import folded, has_identifier, is_fact, sentences, stated, words_of
+from ._wrappers import own_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Sequence
 
     from compactor.messages import Message
 
@@ -45,6 +32,10 @@ GOAL_MAX: Final = 4_000
 RULE_MAX: Final = 400
 STATEMENT_MAX: Final = 280
 FACTS_PER_MESSAGE: Final = 4
+RESULT_FACTS: Final = 6
+GOALS_PER_MESSAGE: Final = 40
+"""More sentences than that are pasted material and stay in one piece."""
+FILLER_MAX: Final = 32
 RESULT_FACTS_MAX: Final = 2_000
 """Results up to this size may state facts; larger ones are material that was looked at."""
 NEXT_MAX: Final = 240
@@ -55,17 +46,20 @@ _TODO_KEYS: Final = ("content", "text", "task", "title", "step", "description")
 _TODO_DONE: Final = frozenset(("completed", "complete", "done", "cancelled", "canceled", "finished", "closed"))
 
 
-def extract(messages: Sequence[Message], board: Board) -> None:
-    """Tell *board* what happened in *messages*, oldest first."""
+def extract(messages: Sequence[Message], board: Board, detailed: Container[int] | None = None) -> None:
+    """Tell *board* what happened in *messages*, oldest first; of texts only those at the *detailed* places, when given."""
     calls: dict[str, tuple[Deed, str]] = {}
-    for message in messages:
+    for index, message in enumerate(messages):
         id_ = written_id(message.id or "")
+        is_read = detailed is None or index in detailed
         if type(message) is UserMessage:
-            _user(text_of(message.content), id_, board)
+            if is_read:
+                _user(text_of(message.content), id_, board)
             if type(message.content) is tuple:
                 _attachments([block for block in message.content if type(block) is Media], id_, board)
         elif type(message) is AssistantMessage:
-            _assistant(text_of(message.content), id_, board)
+            if is_read:
+                _assistant(text_of(message.content), id_, board)
             for call in message.content:
                 if type(call) is ToolCall:
                     calls[call.id] = read_call(call.name, call.arguments), id_
@@ -73,7 +67,7 @@ def extract(messages: Sequence[Message], board: Board) -> None:
         elif type(message) is ToolResult:
             known = calls.pop(message.tool_call_id) if message.tool_call_id in calls else None
             deed, asked = known or (read_call(message.tool_name, {}), id_)
-            _result(message, deed, (asked, id_), board)
+            _result(message, deed, (asked, id_), board, is_read=is_read)
     for deed, asked in calls.values():
         board.open(f"{deed.source}: called, no result yet", (asked,), "tool")
     if messages:
@@ -85,24 +79,46 @@ def extract(messages: Sequence[Message], board: Board) -> None:
 
 def _user(text: str, id_: str, board: Board) -> None:
     """Constraints, decisions, facts and open work leave the message for their sections; the rest is its goal, verbatim."""
+    text = own_text(text)
     if len(text) > USER_HEAD + USER_TAIL:
         text = f"{text[:USER_HEAD]}\n…\n{text[-USER_TAIL:]}"
-    lower = folded(text)
-    words = words_of(lower)
-    goal: list[str] = []
-    if is_plain(lower, words):
-        goal.append(text)
-    else:
-        quoted = False
-        for sentence in sentences(text):
-            fence = sentence.lstrip().startswith("```")
-            if fence or quoted or sentence.lstrip().startswith(">") or not _user_sentence(sentence, id_, board):
-                goal.append(sentence)
-            if fence:
-                quoted = not quoted
-    rest = clean("".join(goal))
-    if rest and not (len(rest) <= 24 and folded(rest).strip(" .!。！,") in FILLERS):
+    text = _WRAPPED.sub(" ", text)
+    quoted: list[str] = []
+    inside = False
+    count = 0
+    for sentence in sentences(text):
+        start = sentence.lstrip()
+        fence = start.startswith("```")
+        if fence or inside or start.startswith(">") or count >= GOALS_PER_MESSAGE:
+            # Quoted and pasted material stays in one piece, and is nobody's statement.
+            quoted.append(sentence)
+            inside = inside != fence
+            continue
+        if not _user_sentence(sentence, id_, board):
+            said = clean(sentence)
+            if said and not is_filler(said):
+                count += 1
+                board.say(Section.GOALS, shorten(said, GOAL_MAX), (id_,), change=_changes(said))
+    rest = clean("".join(quoted))
+    if rest:
         board.put(Section.GOALS, shorten(rest, GOAL_MAX), (id_,))
+
+
+_WRAPPED: Final = re.compile(r"(?<![.!?:;。！？：`\s])\r?\n(?=[a-zà-ÿа-я])")
+"""A line break inside a sentence."""
+
+
+def is_filler(text: str) -> bool:
+    """True for "ok", "thanks!", "go on": what asks for nothing and tells nothing."""
+    if len(text) > FILLER_MAX:
+        return False
+    lower = folded(text).strip(" .!。！,?")
+    return lower in FILLERS or words_of(lower) <= FILLERS
+
+
+def _changes(text: str) -> bool:
+    lower = folded(text)
+    return CHANGES.found(lower, words_of(lower))
 
 
 def _attachments(media: list[Media], id_: str, board: Board) -> None:
@@ -124,30 +140,36 @@ def _user_sentence(sentence: str, id_: str, board: Board) -> bool:
         return _box(box, text, id_, "user", board)
     lower = folded(text)
     words = words_of(lower)
-    if is_plain(lower, words):
+    if is_plain(lower, words) or text.endswith(("?", "？")):
         return False
-    asks = text.endswith(("?", "？"))
-    if not asks and is_rule(lower, words):
-        board.put(Section.CONSTRAINTS, shorten(text, RULE_MAX), (id_,))
+    change = CHANGES.found(lower, words)
+    if is_rule(lower, words) and not _is_value(text, change=change):
+        board.say(Section.CONSTRAINTS, shorten(text, RULE_MAX), (id_,), change=change)
         return True
-    if asks:
-        return False
     found = stated(text)
     if DONE.found(lower, words) and not NOT.found(lower, words) and board.finish(text):
         return True
-    if OPEN.found(lower, words):
+    if OPEN.found(lower, words) and not change:
         board.open(shorten(text, STATEMENT_MAX), (id_,), "user")
         return True
-    if DECISIONS.found(lower, words):
-        board.put(Section.DECISIONS, shorten(text, STATEMENT_MAX), (id_,), "user")
+    if DECISIONS.found(lower, words) and not (change and values_of(text)):
+        board.say(Section.DECISIONS, shorten(text, STATEMENT_MAX), (id_,), "user", change=change)
         return True
     if found is not None and is_fact(text, found) and len(text) <= STATEMENT_MAX:
         if not REQUESTS.found(lower, words) and not _is_imperative(lower):
-            board.put(Section.FACTS, text, (id_,), "user", f"={found[0]}")
+            board.say(Section.FACTS, text, (id_,), "user", change=change, key=f"={found[0]}")
             return True
         # A request to change a value makes the old one stale, and stays a goal.
         board.forget(Section.FACTS, f"={found[0]}")
+    if change and len(text) <= STATEMENT_MAX and not REQUESTS.found(lower, words) and values_of(text):
+        board.say(Section.FACTS, text, (id_,), "user", change=True)
+        return True
     return False
+
+
+def _is_value(text: str, *, change: bool) -> bool:
+    """True for "the port is no longer 8123, it must be 9000": a value that changed, not a rule."""
+    return change and sum([value.kind != "name" for value in values_of(text)]) > 1
 
 
 _IMPERATIVES: Final = (
@@ -188,9 +210,6 @@ def _assistant(text: str, id_: str, board: Board) -> None:
     if not text or text.isspace():
         return
     text = own_words(ends(text))
-    lower = folded(text)
-    if is_plain(lower, words_of(lower)):
-        return
     facts = 0
     quoted = False
     for sentence in sentences(text):
@@ -209,35 +228,41 @@ def _assistant(text: str, id_: str, board: Board) -> None:
         lower = folded(said)
         words = words_of(lower)
         if is_plain(lower, words):
+            if facts < FACTS_PER_MESSAGE and _fact(said, id_, "assistant", board, change=False):
+                facts += 1
             continue
         if DONE.found(lower, words) and not NOT.found(lower, words):
             board.finish(said)
         if said.endswith(("?", "？")):
             continue
         said = shorten(said, STATEMENT_MAX)
+        change = CHANGES.found(lower, words)
         if DECISIONS.found(lower, words):
-            board.put(Section.DECISIONS, said, (id_,), "assistant")
-        elif OPEN.found(lower, words) and not said.endswith((":", "：", ":**")):
+            board.say(Section.DECISIONS, said, (id_,), "assistant", change=change)
+        elif OPEN.found(lower, words) and not change and not said.endswith((":", "：", ":**")):
             board.open(said, (id_,), "assistant")
-        elif facts < FACTS_PER_MESSAGE and _fact(said, id_, "assistant", board):
+        elif facts < FACTS_PER_MESSAGE and not NEXT.found(lower, words) and _fact(said, id_, "assistant", board, change=change):
             facts += 1
 
 
-def _fact(text: str, id_: str, role: str, board: Board) -> bool:
-    """Keep what states a value with an identifier in it."""
-    if text.endswith((":", "：", ":**")):
+def _fact(text: str, id_: str, role: str, board: Board, *, change: bool) -> bool:
+    """Keep what tells a value, or names something; how much it is worth shows when the lines are ranked."""
+    if text.endswith((":", "：", ":**", "?", "？")) or len(text) > STATEMENT_MAX:
         return False
     found = stated(text)
-    if found is None or not (is_fact(text, found) if text.isascii() else has_identifier(found[1])):
+    if found is not None and (is_fact(text, found) if text.isascii() else has_identifier(found[1])):
+        board.say(Section.FACTS, text, (id_,), role, change=change, key=f"={found[0]}")
+        return True
+    if not values_of(text):
         return False
-    board.put(Section.FACTS, text, (id_,), role, f"={found[0]}")
+    board.say(Section.FACTS, text, (id_,), role, change=change)
     return True
 
 
 # ---------------------------------------------------------------------------------------------------------- tools
 
 
-def _result(message: ToolResult, deed: Deed, ids: tuple[str, str], board: Board) -> None:
+def _result(message: ToolResult, deed: Deed, ids: tuple[str, str], board: Board, *, is_read: bool) -> None:
     """Files, command and error of one answered call. A failed call changed no file."""
     text = text_of(message.content)
     outcome = read_outcome(text, is_error=message.is_error, command=deed.command)
@@ -251,14 +276,25 @@ def _result(message: ToolResult, deed: Deed, ids: tuple[str, str], board: Board)
             board.file(path, state, ids)
     if deed.command or any(state != "read" for _path, state in deed.files):
         board.actions.append((deed.source, ids[1]))
-    if not deed.command and not deed.files and not outcome.failed and len(text) <= RESULT_FACTS_MAX:
+    if is_read and not outcome.failed and len(text) <= RESULT_FACTS_MAX:
         facts = 0
         for sentence in sentences(own_words(text)):
             said = clean(sentence)
-            if 0 < len(said) <= STATEMENT_MAX and _fact(said, ids[1], "tool", board):
+            if not 8 <= len(said) <= STATEMENT_MAX or _MACHINE.match(said):
+                continue
+            if deed.files or deed.command:
+                # Of what a file or a program says only whole sentences count: the rest is material.
+                if said.count(" ") < 3 and said.isascii():
+                    continue
+            lower = folded(said)
+            if _fact(said, ids[1], "tool", board, change=CHANGES.found(lower, words_of(lower))):
                 facts += 1
-                if facts == FACTS_PER_MESSAGE:
+                if facts == RESULT_FACTS:
                     break
+
+
+_MACHINE: Final = re.compile(r"[{}\[\]|<]|\d{4}-\d\d-\d\d|[\w.-]{1,40} {0,20}[|=({]|.{0,60} \| ")
+"""How lines begin that programs write for programs: JSON, tables, logs, code."""
 
 
 def _todos(arguments: Mapping[str, Any], id_: str, board: Board) -> None:
@@ -287,8 +323,8 @@ def _next_step(messages: Sequence[Message], board: Board) -> None:
     for message in reversed(messages[-12:]):
         id_ = written_id(message.id or "")
         if type(message) is UserMessage:
-            text = clean(ends(text_of(message.content)))
-            if text and folded(text).strip(" .!。！") not in FILLERS:
+            text = clean(ends(own_text(text_of(message.content))))
+            if text and not is_filler(text):
                 board.put(Section.NEXT, shorten(f"answer: {text}", ANSWER_MAX), (id_,), "user")
                 return
         elif type(message) is AssistantMessage:

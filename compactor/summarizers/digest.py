@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
-from ._board import FIXED, Board, Entry, key_of, normal
+from ._board import Board, Entry, key_of, normal
 from ._extract import extract
 from ._lines import ELLIPSIS, SIGNED, Section, clean, left_out, read_digest, read_title, shorten, title, write_line, written_id
-from ._words import CORRECTIONS, REASONS, folded, has_identifier, sentences, tokens, words_of
+from ._rank import CLOSE_CHARS, CLOSE_MIN, FIRST_GOAL, LAST_GOAL, Rarity, value_of
+from ._words import sentences, tokens
 
 if TYPE_CHECKING:
     from compactor.context import SummaryRequest
@@ -29,21 +30,10 @@ SHORT_MIN: Final = 40
 ROOMY: Final = 400
 """From this budget on the title and the last line come in their long form."""
 
-_BASE: Final = {
-    Section.CONSTRAINTS: 100,
-    Section.NEXT: 90,
-    Section.OPEN: 78,
-    Section.DECISIONS: 72,
-    Section.FACTS: 60,
-    Section.EARLIER: 62,
-    Section.GOALS: 56,
-    Section.FILES: 34,
-    Section.COMMANDS: 32,
-    Section.ERRORS: 66,
-}
-FIRST_GOAL: Final = 62
-LAST_GOAL: Final = 52
-"""What the session is about, and what was asked last, are worth more than any rule; goals in between are worth less."""
+_STATEMENTS: Final = frozenset(
+    {Section.GOALS, Section.CONSTRAINTS, Section.DECISIONS, Section.FACTS, Section.OPEN, Section.COMMANDS}
+)
+"""What a later statement can supersede."""
 _SHORTENED: Final = frozenset({Section.GOALS, Section.DECISIONS, Section.ERRORS, Section.EARLIER, Section.NEXT})
 """Where the beginning of a line is worth something. Half a rule, value, path or command would mislead."""
 
@@ -75,10 +65,11 @@ class DigestSummarizer:
             budget = int(budget * RETRY_SHARE ** min(max(request.attempt - 1, 1), 16))
         board = Board()
         count = len(request.messages) + _read_previous(request.previous_summary, board)
-        extract(request.messages, board)
+        rarity = Rarity(request.messages, CLOSE_MIN + budget // CLOSE_CHARS)
+        extract(request.messages, board, rarity.close)
         pinned = {normal(clean(requirement.content)) for requirement in request.requirements}
         entries = [e for bucket in board.entries.values() for e in bucket.values() if not pinned or normal(e.text) not in pinned]
-        return _Page(entries, board.dropped, count, max(budget, 1), self, tokens(request.instructions or "")).text()
+        return _Page(entries, board.dropped, count, max(budget, 1), self, tokens(request.instructions or ""), rarity).text()
 
 
 def _read_previous(summary: Summary | None, board: Board) -> int:
@@ -90,12 +81,23 @@ def _read_previous(summary: Summary | None, board: Board) -> int:
     if count is not None:
         lines, board.dropped, foreign = read_digest(summary.content)
         for line in lines:
-            board.put(line.section, line.text, line.ids, line.role, key_of(line.section, line.text))
+            # Neighbours of one message are written on one line, and are statements of their own again here.
+            parts = sentences(line.text) if line.section is Section.GOALS else (line.text,)
+            for text in filter(None, map(str.strip, parts)):
+                entry = board.put(line.section, text, line.ids, line.role, key_of(line.section, text))
+                if entry is not None and line.section in _STATEMENTS:
+                    board.describe(entry)
+                    board.index(entry)
     id_ = written_id(summary.id or "")
     for text in foreign:
         for sentence in sentences(text):
             board.put(Section.EARLIER, shorten(clean(sentence), EARLIER_LINE_MAX), (id_,))
     return count or 0
+
+
+def _ends(text: str) -> bool:
+    """True when another sentence can follow on the same line and be told apart again."""
+    return text.endswith((".", "!", "?", "。", "！", "？", "…"))
 
 
 class _Page:
@@ -109,12 +111,14 @@ class _Page:
         budget: int,
         options: DigestSummarizer,
         focus: frozenset[str],
+        rarity: Rarity,
     ) -> None:
         self.entries = entries
         self.dropped = dropped
         self.budget = budget
         self.options = options
         self.focus = focus
+        self.rarity = rarity
         self.long = budget >= ROOMY
         self.title = title(count, long=self.long)
         self.count = count
@@ -148,11 +152,18 @@ class _Page:
         """Lines under their headers; *pairs* are in the order of sections."""
         lines = [self.title]
         section: Section | None = None
-        for entry, text in pairs:
+        said = ""
+        for index, (entry, text) in enumerate(pairs):
             if entry.section is not section:
                 section = entry.section
                 lines.append(section.header)
-            lines.append(write_line(text, entry.ids, entry.role if section in SIGNED else ""))
+                said = ""
+            said = f"{said} {text}" if said else text
+            after = pairs[index + 1][0] if index + 1 < len(pairs) else None
+            if section is Section.GOALS and after and after.section is section and after.ids == entry.ids and _ends(text):
+                continue
+            lines.append(write_line(said, entry.ids, entry.role if section in SIGNED else ""))
+            said = ""
         if any(lost.values()):
             lines.append(left_out(lost, long=self.long))
         return "\n".join(lines)
@@ -194,40 +205,18 @@ class _Page:
         """Most valuable first; equal ones by age, the latest first."""
         goals = [entry for entry in self.entries if entry.section is Section.GOALS]
         first = min(goals, key=lambda entry: self.order[id(entry)], default=None)
+        first_ids = first.ids if first else ()
         last = max(goals, key=lambda entry: entry.at, default=None)
         ages = {id(entry): index for index, entry in enumerate(sorted(self.entries, key=lambda entry: entry.at))}
         scale = 10 / max(len(ages), 1)
         ranks: list[tuple[float, int, Entry]] = []
         for entry in self.entries:
             age = ages[id(entry)]
-            value = _value(entry) + age * scale
-            value += FIRST_GOAL if entry is first else LAST_GOAL if entry is last else 0
+            value = value_of(entry, self.rarity) + age * scale
+            if entry.section is Section.GOALS:
+                value += FIRST_GOAL if entry.ids == first_ids else LAST_GOAL if entry is last else 0
             if self.focus and not self.focus.isdisjoint(tokens(entry.text)):
                 value += 1_000
             ranks.append((-value, -age, entry))
         ranks.sort(key=lambda rank: rank[:2])
         return [entry for _value_, _age, entry in ranks]
-
-
-def _value(entry: Entry) -> float:
-    """What a line is worth apart from its age and the caller's focus."""
-    section, text = entry.section, entry.text
-    value: float = _BASE[section]
-    match section:
-        case Section.GOALS:
-            lower = folded(text[:80])
-            value += 22 if CORRECTIONS.found(lower, words_of(lower)) else 0
-        case Section.FACTS:
-            value += {"user": 14, "assistant": 2}.get(entry.role, 0) + (2 if has_identifier(text) else 0)
-        case Section.DECISIONS:
-            lower = folded(text)
-            value += (4 if entry.role == "user" else 0) + (3 if REASONS.found(lower, words_of(lower)) else 0)
-        case Section.FILES:
-            value += 24 if not text.startswith("read:") else 0
-        case Section.COMMANDS:
-            value += 14 if " → failed" in text else 0
-        case Section.ERRORS:
-            value -= 22 if FIXED in text else 0
-        case _:
-            pass
-    return value

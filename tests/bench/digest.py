@@ -118,14 +118,18 @@ def served(context: ActiveContext) -> tuple[str, str, str]:
 
 
 def _stands(key: str, text: str) -> bool:
-    """True when *key* stands in *text*, and not as a part of a longer number."""
+    """True when *key* stands in *text*, and not as a part of a longer number or name (as 133 in "[m133]")."""
     at = text.find(key)
     while at >= 0:
         before, after = text[at - 1 : at], text[at + len(key) : at + len(key) + 1]
-        if not (before.isdigit() and key[0].isdigit()) and not (after.isdigit() and key[-1].isdigit()):
+        if not (_glued(before) and _glued(key[0])) and not (after.isdigit() and key[-1].isdigit()):
             return True
         at = text.find(key, at + 1)
     return False
+
+
+def _glued(char: str) -> bool:
+    return char.isascii() and (char.isalnum() or char == "_")
 
 
 def judge(session: Session, context: ActiveContext, score: Score) -> None:

@@ -1,0 +1,126 @@
+"""What a line is worth: who said it, what kind of statement it is, and how rare its words are in this conversation.
+
+Rarity is what tells a planted rule from the hundredth "the run looks fine": words that come back in many messages carry
+little, in any language. Counting is cheap, so it also decides which texts of a very long span are read closely.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from compactor.messages import AssistantMessage, UserMessage, text_of
+
+from ._board import FIXED
+from ._cues import ANY_CUE, CORRECTIONS, REASONS
+from ._lines import Section
+from ._words import DENSE, STOP, folded, has_identifier, words_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compactor.messages import Message
+
+    from ._board import Entry
+
+LOOK: Final = 600
+"""How much of the head and the tail of a text is counted."""
+CLOSE_MIN: Final = 640
+"""Up to so many texts are read closely whatever the budget; in a longer span it is the most telling ones."""
+CLOSE_CHARS: Final = 48
+"""One more text is read closely per so many code points of the budget."""
+RARITY_WEIGHT: Final = 30.0
+
+BASE: Final = {
+    Section.CONSTRAINTS: 92,
+    Section.NEXT: 90,
+    Section.OPEN: 74,
+    Section.DECISIONS: 70,
+    Section.FACTS: 44,
+    Section.EARLIER: 62,
+    Section.GOALS: 56,
+    Section.FILES: 24,
+    Section.COMMANDS: 22,
+    Section.ERRORS: 62,
+}
+FIRST_GOAL: Final = 50
+LAST_GOAL: Final = 44
+"""What the session is about, and what was asked last, are worth more than any rule; goals in between are worth less."""
+
+
+def terms(text: str) -> frozenset[str]:
+    """The words of a text without numbers; pairs of characters where words are not separated."""
+    if len(text) > 2 * LOOK:
+        text = f"{text[:LOOK]} {text[-LOOK:]}"
+    lower = folded(text)
+    words = words_of(lower)
+    if lower.isascii() or not DENSE.search(lower):
+        return words
+    return words | frozenset(map(str.__add__, lower, lower[1:]))
+
+
+class Rarity:
+    """In how many messages of the span each word stands."""
+
+    def __init__(self, messages: Sequence[Message], close_max: int) -> None:
+        self.counts: dict[str, int] = {}
+        counts = self.counts
+        told: list[frozenset[str]] = []
+        for message in messages:
+            found = terms(text_of(message.content))
+            told.append(found)
+            for word in found:
+                counts[word] = counts.get(word, 0) + 1
+        self.close: frozenset[int] | None = None
+        if len(messages) > close_max:
+            self.close = self._closest(messages, told, close_max)
+
+    def _closest(self, messages: Sequence[Message], told: list[frozenset[str]], close_max: int) -> frozenset[int]:
+        """The places of the most telling texts: rare words, cue words, the user's before others', later before earlier."""
+        counts = self.counts
+        ranks: list[tuple[float, int]] = []
+        for index, (message, words) in enumerate(zip(messages, told, strict=True)):
+            rare = len([word for word in words if counts[word] < 3])
+            value = rare / (len(words) + 4) + (0.5 if not words.isdisjoint(ANY_CUE) else 0)
+            value += 1 if type(message) is UserMessage else 0.5 if type(message) is AssistantMessage else 0
+            ranks.append((value, index))
+        ranks.sort(reverse=True)
+        return frozenset([index for _value, index in ranks[:close_max]]) | {0, len(messages) - 1}
+
+    def of(self, text: str) -> float:
+        """From 0 (everybody says that all the time) to 1 (never heard before)."""
+        total, seen = 0.0, 0
+        for word in terms(text):
+            if word not in STOP and not word.isdecimal() and len(word) > 1:
+                total += 1 / max(self.counts.get(word, 1), 1)
+                seen += 1
+        return total / seen if seen else 0.0
+
+
+def value_of(entry: Entry, rarity: Rarity) -> float:
+    """What a line is worth apart from its age and the caller's focus."""
+    section, text = entry.section, entry.text
+    value = float(BASE[section])
+    if section not in (Section.FILES, Section.COMMANDS, Section.ERRORS, Section.NEXT):
+        value += RARITY_WEIGHT * (rarity.of(text) - 0.5) - max(0, len(text) - 80) / 16
+    match section:
+        case Section.GOALS:
+            lower = folded(text[:80])
+            value += 12 if CORRECTIONS.found(lower, words_of(lower)) else 0
+            value -= 24 if text.endswith(("?", "？")) else 0
+            value += 4 if has_identifier(text) else 0
+        case Section.FACTS:
+            value += {"user": 30, "assistant": 4}.get(entry.role, 0) + (2 if has_identifier(text) else 0)
+        case Section.DECISIONS:
+            lower = folded(text)
+            value += (8 if entry.role == "user" else 0) + (4 if REASONS.found(lower, words_of(lower)) else 0)
+        case Section.OPEN:
+            value += 6 if entry.role == "user" else 0
+        case Section.FILES:
+            value += 24 if not text.startswith("read:") else 0
+        case Section.COMMANDS:
+            value += 14 if " → failed" in text else 0
+        case Section.ERRORS:
+            value -= 22 if FIXED in text else 0
+        case _:
+            pass
+    return value
