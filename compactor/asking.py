@@ -86,3 +86,10 @@ class Asking:
             fix="see __cause__; the context is unchanged",
             cause=error,
         )
+
+
+def default_summarizer() -> Callable[[SummaryRequest], Any]:
+    """The digest, loaded when nobody brought a summarizer: its tables of words are the largest part of the package."""
+    from .summarizers import DigestSummarizer  # noqa: PLC0415
+
+    return DigestSummarizer()

@@ -14,7 +14,7 @@ from typing import Any, assert_never
 import attrs
 import trio
 
-from .asking import Asking
+from .asking import Asking, default_summarizer
 from .context import (
     ActiveContext,
     BudgetOptions,
@@ -33,7 +33,6 @@ from .outcomes import Committed, Failed, Unchanged
 from .phases import Effect, Signal
 from .plain import MISSING, Faulty, Limits, Tally, is_object
 from .policy import Budget, Policy
-from .summarizers import DigestSummarizer
 from .tracing import Logger, log_to
 from .verdicts import read_summary_text
 
@@ -111,7 +110,7 @@ def _read_order(
             "max_units": budget.threshold(context),
             "summary_id": summary_id or f"s-{secrets.token_hex(6)}",
             "record_id": record_id or f"c-{secrets.token_hex(6)}",
-            "summarizer": DigestSummarizer(),
+            "summarizer": default_summarizer(),
         }
     if not is_object(options):
         raise CompactionError(

@@ -18,6 +18,7 @@ import trio
 from trio.lowlevel import enable_ki_protection
 
 from .actor import OVERFLOW, Actor, WhenRunning
+from .asking import default_summarizer
 from .context import ActiveContext, BudgetOptions, Contextual, SummaryRequest, build_live_context, choose_boundary, with_limits
 from .errors import CompactionError, ErrorCode
 from .ledger import Lease, Ledger, check_session_id
@@ -30,7 +31,6 @@ from .policy import Budget, Policy, Sizing
 from .replay import replayed
 from .requests import Request, Stream
 from .stores import MemoryLedger
-from .summarizers import DigestSummarizer
 from .tracing import Logger, log_to
 from .turns import Turn, check_live_format
 from .writer import Writer
@@ -109,7 +109,7 @@ async def open_session(
             session = Session(
                 writer,
                 nursery,
-                summarizer=summarizer or DigestSummarizer(),
+                summarizer=summarizer or default_summarizer(),
                 auto=auto,
                 grace=grace,
                 logger=logger,

@@ -9,7 +9,6 @@ import attrs
 
 from .context import ActiveContext
 from .errors import CompactionError, ErrorCode, shown
-from .formats import FORMATS, parse_reply, render_messages
 from .messages import is_message, message_to_plain
 from .outcomes import Outcome
 
@@ -38,11 +37,15 @@ class Turn:
             raise CompactionError(
                 ErrorCode.INVALID_INPUT, "no format to render", where="turn", fix="open the session with format=..., or name one"
             )
+        from .formats import render_messages  # noqa: PLC0415 - codecs load when a format is used
+
         return render_messages(wanted, self.context).data
 
 
 def check_live_format(name: str) -> None:
     """Refuse a format that cannot be sent to a provider."""
+    from .formats import FORMATS  # noqa: PLC0415
+
     codec = FORMATS.get(name)
     if codec is None or codec.reply is None:
         usable = ", ".join([key for key, value in FORMATS.items() if value.reply is not None])
@@ -59,7 +62,12 @@ def read_live(
     Nouns are always taken; the rest is our plain data without a *name*, else what the provider of that format takes and
     returns. *tool_name* tells the tool of an open call, since providers' results do not repeat it.
     """
-    parts = [value] if name is None or is_message(value) else parse_reply(name, value, tool_name=tool_name)
+    if name is None or is_message(value):
+        parts = [value]
+    else:
+        from .formats import parse_reply  # noqa: PLC0415
+
+        parts = parse_reply(name, value, tool_name=tool_name)
     return parts if usage is None else [_with_usage(part, usage) for part in parts]
 
 
