@@ -62,7 +62,7 @@ _NO_RULE: Final = re.compile(r"\b(?:i|we|they|you|these|those|tests|why|if) don'
 
 def is_rule(lower: str, words: frozenset[str]) -> bool:
     """True for a standing constraint or preference."""
-    if RULES.found(lower, words):
+    if RULES.found(lower, words) and not ("never mind" in lower or "nevermind" in lower):
         return True
     return ("don't" in words or "dont" in words) and _NO_RULE.search(lower) is None
 

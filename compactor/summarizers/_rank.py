@@ -16,7 +16,7 @@ from ._lines import Section
 from ._words import DENSE, STOP, folded, has_identifier, words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from compactor.messages import Message
 
@@ -28,7 +28,7 @@ CLOSE_MIN: Final = 640
 """Up to so many texts are read closely whatever the budget; in a longer span it is the most telling ones."""
 CLOSE_CHARS: Final = 48
 """One more text is read closely per so many code points of the budget."""
-RARITY_WEIGHT: Final = 30.0
+RARITY_WEIGHT: Final = 40.0
 
 BASE: Final = {
     Section.CONSTRAINTS: 92,
@@ -61,9 +61,12 @@ def terms(text: str) -> frozenset[str]:
 class Rarity:
     """In how many messages of the span each word stands."""
 
-    def __init__(self, messages: Sequence[Message], close_max: int) -> None:
+    def __init__(self, messages: Sequence[Message], carried: Iterable[str], close_max: int) -> None:
         self.counts: dict[str, int] = {}
         counts = self.counts
+        for text in carried:
+            for word in terms(text):
+                counts[word] = counts.get(word, 0) + 1
         told: list[frozenset[str]] = []
         for message in messages:
             found = terms(text_of(message.content))
@@ -96,18 +99,20 @@ class Rarity:
         return total / seen if seen else 0.0
 
 
-def value_of(entry: Entry, rarity: Rarity) -> float:
+def value_of(entry: Entry, rare: float) -> float:
     """What a line is worth apart from its age and the caller's focus."""
     section, text = entry.section, entry.text
     value = float(BASE[section])
     if section not in (Section.FILES, Section.COMMANDS, Section.ERRORS, Section.NEXT):
-        value += RARITY_WEIGHT * (rarity.of(text) - 0.5) - max(0, len(text) - 80) / 16
+        value += RARITY_WEIGHT * (rare - 0.5) - max(0, len(text) - 80) / 16
     match section:
         case Section.GOALS:
             lower = folded(text[:80])
             value += 12 if CORRECTIONS.found(lower, words_of(lower)) else 0
             value -= 24 if text.endswith(("?", "？")) else 0
             value += 4 if has_identifier(text) else 0
+            # Who says the same at every turn is being polite; and what was rewritten stands as news elsewhere.
+            value -= 8 * (len(entry.ids) - 1) + (12 if "(now " in text else 0)
         case Section.FACTS:
             value += {"user": 30, "assistant": 4}.get(entry.role, 0) + (2 if has_identifier(text) else 0)
         case Section.DECISIONS:

@@ -65,7 +65,7 @@ class DigestSummarizer:
             budget = int(budget * RETRY_SHARE ** min(max(request.attempt - 1, 1), 16))
         board = Board()
         count = len(request.messages) + _read_previous(request.previous_summary, board)
-        rarity = Rarity(request.messages, CLOSE_MIN + budget // CLOSE_CHARS)
+        rarity = Rarity(request.messages, board.texts(), CLOSE_MIN + budget // CLOSE_CHARS)
         extract(request.messages, board, rarity.close)
         pinned = {normal(clean(requirement.content)) for requirement in request.requirements}
         entries = [e for bucket in board.entries.values() for e in bucket.values() if not pinned or normal(e.text) not in pinned]
@@ -205,16 +205,18 @@ class _Page:
         """Most valuable first; equal ones by age, the latest first."""
         goals = [entry for entry in self.entries if entry.section is Section.GOALS]
         first = min(goals, key=lambda entry: self.order[id(entry)], default=None)
-        first_ids = first.ids if first else ()
+        first_ids = first.ids[:1] if first else ()
         last = max(goals, key=lambda entry: entry.at, default=None)
         ages = {id(entry): index for index, entry in enumerate(sorted(self.entries, key=lambda entry: entry.at))}
         scale = 10 / max(len(ages), 1)
         ranks: list[tuple[float, int, Entry]] = []
         for entry in self.entries:
             age = ages[id(entry)]
-            value = value_of(entry, self.rarity) + age * scale
+            rare = self.rarity.of(entry.text)
+            value = value_of(entry, rare) + age * scale
             if entry.section is Section.GOALS:
-                value += FIRST_GOAL if entry.ids == first_ids else LAST_GOAL if entry is last else 0
+                bonus = FIRST_GOAL if entry.ids[:1] == first_ids else LAST_GOAL if entry is last else 0
+                value += bonus * min(1.0, 2 * rare)
             if self.focus and not self.focus.isdisjoint(tokens(entry.text)):
                 value += 1_000
             ranks.append((-value, -age, entry))
