@@ -1,8 +1,8 @@
 """Codecs between other people's messages and the nouns of this package. Pure: decoded data in, decoded data out.
 
 ``readers`` turns files into decoded data and calls this package; an application that holds messages calls it directly.
-One sibling per format, none of which knows another: ``pi`` (import only), ``openai_chat``, ``native`` (our own). Import
-and export never drop anything silently: every import carries an ``ImportReport``, every export its notes.
+One sibling per format, none of which knows another: ``pi`` and ``claude_code`` (import only), the live formats
+``openai_chat``, ``openai_responses`` and ``anthropic_messages``, and ``native`` (our own). Import and export never drop anything silently: every import carries an ``ImportReport``, every export its notes.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ import attrs
 from compactor.errors import CompactionError, ErrorCode, shown
 from compactor.plain import SESSION_LIMITS, Limits
 
-from . import native, openai_chat, pi
+from . import anthropic_messages, claude_code, native, openai_chat, openai_responses, pi
+from ._anthropic_check import check_anthropic
 from ._openai_check import check_openai_chat
 from ._outline import line_of, outline
+from ._responses_check import check_openai_responses
 from ._shared import ImportReport, Note, Rendered, Rows
 
 if TYPE_CHECKING:
@@ -33,12 +35,15 @@ __all__ = [
     "Note",
     "Rendered",
     "Rows",
+    "check_anthropic",
     "check_openai_chat",
+    "check_openai_responses",
     "detect",
     "line_of",
     "parse_messages",
     "parse_reply",
     "render_messages",
+    "render_request",
 ]
 
 HEAD_BYTES: Final = 65_536
@@ -57,7 +62,10 @@ class Codec:
 
 FORMATS: Final[dict[str, Codec]] = {
     pi.NAME: Codec(pi.parse),
-    openai_chat.NAME: Codec(openai_chat.parse, openai_chat.render),
+    claude_code.NAME: Codec(claude_code.parse),
+    openai_chat.NAME: Codec(openai_chat.parse, openai_chat.render, openai_chat.reply),
+    openai_responses.NAME: Codec(openai_responses.parse, openai_responses.render, openai_responses.reply),
+    anthropic_messages.NAME: Codec(anthropic_messages.parse, anthropic_messages.render, anthropic_messages.reply),
     native.NAME: Codec(native.parse, native.render),
 }
 
@@ -73,8 +81,9 @@ class Detected:
 def parse_messages(format: str, data: object, *, name: str = "", limits: Limits = SESSION_LIMITS) -> ActiveContext:  # noqa: A002
     """Read decoded *data* of *format* into a live context whose ``report`` says what was read, kept and skipped.
 
-    *data*: for ``"pi"`` the list of rows (or ``Rows`` with their lines); for ``"openai-chat"`` a list of messages or
-    ``{"messages": [...]}``; for ``"compactor"`` its document or a plain context. *name* stands in front of every place
+    *data*: for ``"pi"`` and ``"claude-code"`` the list of rows (or ``Rows`` with their lines); for ``"openai-chat"`` a list
+    of messages or ``{"messages": [...]}``, for ``"anthropic"`` the same and ``"system"``, for ``"openai-responses"`` a list
+    of items or ``{"input": [...], "instructions": ...}``; for ``"compactor"`` its document or a plain context. *name* stands in front of every place
     in an error. Raises FORMAT_UNKNOWN, FORMAT_INVALID or INVALID_TRANSCRIPT; LIMIT_EXCEEDED only when *limits* were given.
     """
     return _codec(format).parse(data, name=name, limits=limits)
@@ -94,7 +103,7 @@ def parse_reply(format: str, value: object, *, tool_name: Callable[[str], str] =
 
 
 def render_messages(format: str, context: ActiveContext) -> Rendered:  # noqa: A002
-    """Write *context* as fresh plain data of *format*: ``"openai-chat"`` or ``"compactor"``. Deterministic."""
+    """Write *context* as fresh plain data of *format*: a provider's, or ``"compactor"``. Deterministic."""
     render = _codec(format).render
     if render is None:
         writable = ", ".join([name for name, codec in FORMATS.items() if codec.render])
@@ -102,6 +111,12 @@ def render_messages(format: str, context: ActiveContext) -> Rendered:  # noqa: A
             ErrorCode.FORMAT_UNKNOWN, f"{shown(format)} can be read, not written", where="format", fix=f"use one of {writable}"
         )
     return render(context)
+
+
+def render_request(format: str, context: ActiveContext) -> Any:  # noqa: A002
+    """The arguments of a request to a provider, as a fresh dict: ``{"messages": [...]}`` and what stands beside them."""
+    data = render_messages(format, context).data
+    return {"messages": data} if type(data) is list else data
 
 
 def _codec(name: object) -> Codec:
@@ -119,13 +134,21 @@ def _codec(name: object) -> Codec:
 def detect(text: str, *, whole: bool) -> Detected | None:
     """Tell the format of a file from the beginning of its text, never from its name; None: nothing was recognised.
 
-    *whole*: the text is all of the file. A Pi row anywhere among the lines means Pi; else the text is one JSON document:
-    ours when it uses our roles, blocks or keys, OpenAI chat when it uses its roles.
+    *whole*: the text is all of the file. A row of a session file anywhere among the lines tells it; else the text is one
+    JSON document: ours when it uses our roles, blocks or keys, Anthropic's or Responses' when it uses their blocks, keys or
+    items, OpenAI chat when it uses its roles.
     """
     lines = [line for line in text.split("\n") if line.strip()]
-    if lines and lines[0].lstrip().startswith("{") and any(pi.is_row(value) for value in _decoded(lines)):
-        return Detected(pi.NAME, rows=True)
+    if lines and lines[0].lstrip().startswith("{"):
+        found = next((name for value in _decoded(lines) if (name := _row_format(value))), None)
+        if found is not None:
+            return Detected(found, rows=True)
     return _document(text, one_line=len(lines) == 1 or not whole)
+
+
+def _row_format(value: object) -> str | None:
+    """The format of a row, if it is one of a session file."""
+    return pi.NAME if pi.is_row(value) else claude_code.NAME if claude_code.is_row(value) else None
 
 
 def _decoded(lines: list[str]) -> Iterator[Any]:
@@ -137,6 +160,9 @@ def _decoded(lines: list[str]) -> Iterator[Any]:
 
 
 _OUR_KEYS: Final = frozenset({"requirements", "summary", "compactions"})
+_RESPONSES_ITEMS: Final = frozenset({"function_call", "function_call_output", "reasoning", "custom_tool_call"})
+_RESPONSES_PARTS: Final = frozenset({"input_text", "output_text", "input_image", "input_file"})
+_ANTHROPIC_BLOCKS: Final = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking", "document"})
 _OPENAI_ROLES: Final = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 
 
@@ -146,6 +172,7 @@ def _document(text: str, *, one_line: bool) -> Detected | None:
     keys: dict[str, str | None] = {}
     roles: set[str | None] = set()
     types: set[str | None] = set()
+    items: set[str | None] = set()
     for entry in outline(text):
         path = entry.path
         if not path:
@@ -153,17 +180,25 @@ def _document(text: str, *, one_line: bool) -> Detected | None:
             continue
         if len(path) == 1 and top == "{":
             keys[str(path[0])] = entry.value
-        inner = path[1:] if path[0] == "messages" and top == "{" else path if top == "[" else ()
+        inner = path[1:] if path[0] in ("messages", "input") and top == "{" else path if top == "[" else ()
         if len(inner) == 2 and inner[1] == "role":
             roles.add(entry.value)
+        elif len(inner) == 2 and inner[1] == "type":
+            items.add(entry.value)
         elif len(inner) == 4 and inner[1] == "content" and inner[3] == "type":
             types.add(entry.value)
-    if one_line and top == "{" and pi.is_row_outline(keys):
-        return Detected(pi.NAME, rows=True)
+    if one_line and top == "{" and (pi.is_row_outline(keys) or claude_code.is_row_outline(keys)):
+        return Detected(pi.NAME if pi.is_row_outline(keys) else claude_code.NAME, rows=True)
     has_messages = top == "[" or keys.get("messages") == "["
     ours = keys.get("format") == native.NAME or (not _OUR_KEYS.isdisjoint(keys) and "type" not in keys)
     if ours or (has_messages and ("toolResult" in roles or "toolCall" in types)):
         return Detected(native.NAME, rows=False)
+    if keys.get("input") == "[" or (
+        top == "[" and not (_RESPONSES_ITEMS.isdisjoint(items) and _RESPONSES_PARTS.isdisjoint(types))
+    ):
+        return Detected(openai_responses.NAME, rows=False)
+    if has_messages and ("system" in keys or not _ANTHROPIC_BLOCKS.isdisjoint(types)):
+        return Detected(anthropic_messages.NAME, rows=False)
     if has_messages and not _OPENAI_ROLES.isdisjoint(roles):
         return Detected(openai_chat.NAME, rows=False)
     return None
