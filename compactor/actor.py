@@ -99,7 +99,7 @@ class Actor:
     async def ask(self, instructions: str | None, *, force: bool, trigger: str, when_running: WhenRunning) -> Outcome:
         """Join a request with equal options, or enqueue one, and wait for its outcome."""
         in_hand = [self.current] if self.current else []
-        if when_running == "refuse" and (in_hand or self._waiting):
+        if when_running == "refuse" and (in_hand or self._somebody_waits):
             return self._busy("a compaction is in hand")
         if when_running == "join":
             for request in (*in_hand, *self._waiting):
@@ -129,6 +129,11 @@ class Actor:
             kind=FailureKind.NO_PROGRESS,
         )
         return Failed(self._host.context, error, FailureKind.NO_PROGRESS)
+
+    @property
+    def _somebody_waits(self) -> bool:
+        """A withdrawn request stays in the mailbox until it is its turn, but nobody waits for it."""
+        return any(not request.withdrawn for request in self._waiting)
 
     def _enqueue(self, request: Request) -> bool:
         try:
@@ -162,7 +167,7 @@ class Actor:
         units = self._host.context.units
         if not self._auto or self._closing or self._host.unwritable or units <= self.threshold(self._host.context):
             return
-        if units < self._auto_floor or self.current is not None or self._waiting:
+        if units < self._auto_floor or self.current is not None or self._somebody_waits:
             return
         self._enqueue(Request(None, force=False, trigger="automatic", automatic=True))
 
@@ -231,15 +236,11 @@ class Actor:
     async def _drive(self, run: Run, request: Request) -> None:
         base = self._host.context
         run.units_before = base.units
-        options = self._host.sizing.options(base)
         if request.trigger == OVERFLOW:
             # The provider says that the policy's numbers are too large; half of what it refused is a new beginning.
             self.ceiling = min(base.units - 1, self.ceiling or base.units)
-            options = attrs.evolve(
-                options, target_units=min(options.target_units, max(options.summary_max_units, base.units // 2))
-            )
         asking = Asking(self._summarizer, self._nursery, self._host, self._host.sizing.timeout, self._grace)
-        work = SessionWork(self._host, request, asking, base, options, f"s-{self._new_id()}")
+        work = SessionWork(self._host, request, asking, base, f"s-{self._new_id()}")
         asked = request.force or request.trigger == OVERFLOW
         due = asked or base.units > self.threshold(base)
         await self.machine.drive(run, work, Signal.REQUESTED if due else Signal.UNDER_THRESHOLD)

@@ -41,6 +41,18 @@ class Ids:
                 if block["id"] in originals:
                     self._renamed.setdefault(originals[block["id"]], []).append(block["id"])
 
+    def forget(self, data: dict[str, Any]) -> None:
+        """Take back the newest ``note``: its message was not recorded after all."""
+        del self._seqs[data["id"]]
+        if data["role"] != "assistant":
+            return
+        originals = data.get("meta", {}).get(RENAMED, {})
+        for block in reversed(data["content"]):
+            if block["type"] == "toolCall":
+                self._calls.discard(block["id"])
+                if block["id"] in originals:
+                    self._renamed[originals[block["id"]]].pop()
+
     def filled(self, value: object) -> dict[str, Any]:
         """The message as plain data, with an id."""
         if is_message(value):
@@ -78,11 +90,12 @@ class Ids:
     def _with_fresh_calls(self, plain: dict[str, Any]) -> dict[str, Any]:
         renamed: dict[str, Any] = {}
         blocks: list[Any] = []
+        own = [block.get("id") for block in plain["content"] if is_object(block)]
         for block in plain["content"]:
             call_id = block.get("id") if is_object(block) and block.get("type") == "toolCall" else None
             if type(call_id) is str and call_id in self._calls:
                 fresh, count = call_id, 1
-                while fresh in self._calls or fresh in renamed:
+                while fresh in self._calls or fresh in renamed or fresh in own:
                     count += 1
                     fresh = f"{call_id}_{count}"
                 renamed[fresh] = call_id

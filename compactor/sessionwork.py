@@ -75,8 +75,8 @@ class SessionWork:
     request: Request
     asking: Asking
     base: ActiveContext
-    options: BudgetOptions
     summary_id: str
+    options: BudgetOptions = attrs.field(init=False)
     hidden: tuple[int, ...] = ()
     generation: int = -1
     started: bool = False
@@ -103,7 +103,12 @@ class SessionWork:
             case Effect.COMMIT:
                 return await self._commit(run)
             case Effect.READ_END_MARKER:
-                return await self._read_marker(run, EventType.COMPACTION_ENDED, Signal.COMMITTED_DURABLY, Signal.COMMIT_FAILED)
+                try:
+                    return await self._read_marker(
+                        run, EventType.COMPACTION_ENDED, Signal.COMMITTED_DURABLY, Signal.COMMIT_FAILED
+                    )
+                finally:
+                    self.session.writing.release()  # held since the commit
             case Effect.PUBLISH:
                 assert self.committed is not None
                 self.session.publish(self.committed.context)
@@ -130,7 +135,8 @@ class SessionWork:
     # ------------------------------------------------------------------------------------------------ SELECTING
 
     def _select(self, run: Run) -> Signal:
-        surface, messages, options = self.session.lease.surface, self.base.messages, self.options
+        self.options = options = self._options()
+        surface, messages = self.session.lease.surface, self.base.messages
         orphan = surface.orphan(self.session.lease.epoch)
         if orphan is not None:
             run.fail(
@@ -169,6 +175,14 @@ class SessionWork:
         self.hidden = tuple(surface.order[: boundary + (self.base.summary is not None)])
         self.generation = surface.generation
         return Signal.CUT_CHOSEN
+
+    def _options(self) -> BudgetOptions:
+        """The policy's numbers; after an overflow half of what the provider refused is a new beginning."""
+        options = self.session.sizing.options(self.base)
+        if self.request.trigger == "overflow":
+            half = max(options.summary_max_units, self.base.units // 2)
+            options = attrs.evolve(options, target_units=min(options.target_units, half))
+        return options
 
     async def _lock(self, run: Run) -> Signal:
         session = self.session
@@ -291,40 +305,55 @@ class SessionWork:
         self.built_from = now
 
     async def _commit(self, run: Run) -> Signal:
+        """The one write that counts. While its answer is unknown the lock stays held: nothing may come between."""
+        await self.session.writing.acquire()
+        signal = None
+        try:
+            signal = await self._commit_locked(run)
+        finally:
+            if signal is not Signal.COMMIT_UNKNOWN:
+                self.session.writing.release()
+        return signal
+
+    async def _commit_locked(self, run: Run) -> Signal:
         session = self.session
-        async with session.writing:
-            if self._moved(run):
-                return Signal.CONFLICT
-            assert self.committed is not None
-            assert self.summary is not None
-            if session.context is not self.built_from:
-                # Appended to since it was accepted: the summary is the same, the tail is longer.
+        if self._moved(run):
+            return Signal.CONFLICT
+        assert self.committed is not None
+        assert self.summary is not None
+        if session.context is not self.built_from:
+            # Appended to since it was accepted: the summary is the same, the tail is longer, and there may be new pins.
+            try:
                 self._build(run, self.summary)
-            record = self.committed.record
-            started = session.lease.surface.runs[run.id].started
-            drafts = [
-                Draft(
-                    EventType.SUMMARY_PLACED,
-                    {"id": self.summary.id, "content": self.summary.content, "run": run.id, "record": record_to_plain(record)},
-                    Replace(self.hidden[0], self.hidden[-1]),
-                    (*self.hidden, started),
-                ),
-                Draft(
-                    EventType.COMPACTION_ENDED,
-                    {
-                        "run": run.id,
-                        "code": None,
-                        "measure": "units",
-                        "units_before": record.units_before,
-                        "units_after": record.units_after,
-                        "hidden": self.hidden,
-                        "input": session.lease.surface.span_digest(self.hidden),
-                        "attempts": run.attempt,
-                        "seconds": round(trio.current_time() - run.began, 6),
-                    },
-                ),
-            ]
-            return await self._write_locked(run, drafts, Signal.COMMITTED_DURABLY, Signal.COMMIT_FAILED, Signal.COMMIT_UNKNOWN)
+            except CompactionError as error:
+                error.kind = FailureKind.REJECTED
+                run.error = error
+                return Signal.REJECTED
+        record = self.committed.record
+        started = session.lease.surface.runs[run.id].started
+        drafts = [
+            Draft(
+                EventType.SUMMARY_PLACED,
+                {"id": self.summary.id, "content": self.summary.content, "run": run.id, "record": record_to_plain(record)},
+                Replace(self.hidden[0], self.hidden[-1]),
+                (*self.hidden, started),
+            ),
+            Draft(
+                EventType.COMPACTION_ENDED,
+                {
+                    "run": run.id,
+                    "code": None,
+                    "measure": "units",
+                    "units_before": record.units_before,
+                    "units_after": record.units_after,
+                    "hidden": self.hidden,
+                    "input": session.lease.surface.span_digest(self.hidden),
+                    "attempts": run.attempt,
+                    "seconds": round(trio.current_time() - run.began, 6),
+                },
+            ),
+        ]
+        return await self._write_locked(run, drafts, Signal.COMMITTED_DURABLY, Signal.COMMIT_FAILED, Signal.COMMIT_UNKNOWN)
 
     async def _follow_up(self, run: Run) -> None:
         """Let the agent re-attach what it needs. Whatever goes wrong here is noted: the compaction stands."""

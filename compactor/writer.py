@@ -13,15 +13,17 @@ import attrs
 import trio
 
 from .context import ActiveContext, with_message, with_requirements
-from .errors import CompactionError, ErrorCode, shown
+from .errors import CompactionError, ErrorCode, kind_name, shown
 from .identity import Ids
-from .ledger import APPEND, Draft, Event, EventType, Lease, Ledger
+from .ledger import APPEND, Draft, Event, EventType, Lease, Ledger, canonical
 from .messages import AssistantMessage, Message, Requirement, ToolResult, message_to_plain
 from .outcomes import Committed, Outcome
 from .policy import Sizing
 from .reading import read_one
 from .replay import adopting
 from .turns import Turn, read_live
+
+_REOPEN = "close the session and open it again"
 
 
 @attrs.define(eq=False, init=False)
@@ -82,39 +84,77 @@ class Writer:
         except trio.WouldBlock:
             await self.writing.acquire()
         try:
-            context, drafts, kept = self.context, list[Draft](), list[Message]()
-            for given in messages:
-                for value in self._read(given, context, usage):
-                    plain = self._ids.filled(value)
-                    known = await self._known(plain)
-                    if known is not None:
-                        kept.append(known)
-                        continue
-                    context, message = with_message(context, self._ids.distinct(plain, context.open_calls))
-                    drafts.append(Draft(EventType.MESSAGE_APPENDED, message_to_plain(message), APPEND))
-                    kept.append(message)
-            if drafts:
-                await self._record(drafts, context)
-            else:
-                await trio.lowlevel.checkpoint()
+            context, drafts, kept, start = self.context, list[Draft](), list[Message](), self.lease.surface.next_seq
+            try:
+                for given in messages:
+                    for value in self._read(given, context, usage):
+                        plain = self._ids.filled(value)
+                        known = await self._known(plain, drafts, start)
+                        if known is not None:
+                            kept.append(known)
+                            continue
+                        context, message = with_message(context, self._ids.distinct(plain, context.open_calls))
+                        draft = Draft(EventType.MESSAGE_APPENDED, message_to_plain(message), APPEND)
+                        # Noted at once, so that the rest of the batch sees it.
+                        self._ids.note(draft.type, start + len(drafts), draft.data)
+                        drafts.append(draft)
+                        kept.append(message)
+                if drafts:
+                    await self._write(drafts)
+                    self.context = context
+                else:
+                    await trio.lowlevel.checkpoint()
+            except BaseException:
+                for draft in reversed(drafts):
+                    self._ids.forget(draft.data)
+                raise
         finally:
             self.writing.release()
         return tuple(kept)
 
     async def _record(self, drafts: list[Draft], context: ActiveContext) -> None:
         """Write, then apply, with no checkpoint between: what is recorded is what is shown."""
-        events = await self.store.append(self.lease, drafts)
+        events = await self._write(drafts)
         self.context = context
         for draft, event in zip(drafts, events, strict=True):
             self._ids.note(event.type, event.seq, draft.data)
 
-    async def _known(self, plain: dict[str, Any]) -> Message | None:
+    async def _write(self, drafts: list[Draft]) -> tuple[Event, ...]:
+        """One transaction. When its answer is lost, the ledger is read again: it knows."""
+        if self.unwritable is not None:  # since this write began to wait for the lock
+            raise CompactionError(ErrorCode.COMMIT_UNKNOWN, self.unwritable, where=self.id, fix=_REOPEN)
+        start = self.lease.surface.next_seq
+        try:
+            return await self.store.append(self.lease, drafts)
+        except CompactionError:
+            raise
+        except Exception as error:
+            events = await self._read_again(start, start + len(drafts), error)
+            if [event.body for event in events] == [canonical(draft.data) for draft in drafts]:
+                return events
+            what = f"the ledger raised {kind_name(error)}, and nothing was written"
+            raise CompactionError(ErrorCode.PERSISTENCE_FAILED, what, where=self.id, fix="try again") from error
+
+    async def _read_again(self, start: int, stop: int, lost: Exception) -> tuple[Event, ...]:
+        try:
+            with trio.CancelScope(shield=True):
+                events = await self.store.read(self.id, start, stop)
+        except Exception:  # noqa: BLE001 - nobody can know
+            self.unwritable = "nobody can tell whether an append was recorded: the ledger cannot be read"
+            raise CompactionError(ErrorCode.COMMIT_UNKNOWN, self.unwritable, where=self.id, fix=_REOPEN) from lost
+        return events
+
+    async def _known(self, plain: dict[str, Any], drafts: Sequence[Draft], start: int) -> Message | None:
         """The message that a retried append would append again, or None when its id is new."""
         seq = self._ids.seq_of(plain)
         if seq is None:
             return None
-        (event,) = await self.store.read(self.id, seq, seq + 1)
-        message, _tally = read_one(event.data)
+        if seq >= start:
+            data = drafts[seq - start].data
+        else:
+            (event,) = await self.store.read(self.id, seq, seq + 1)
+            data = event.data
+        message, _tally = read_one(data)
         again, _tally = read_one(plain)
         if self._ids.original(message_to_plain(message)) != message_to_plain(again):
             raise CompactionError(
@@ -190,7 +230,7 @@ class Writer:
                 "format": self.format,
                 "model": model,
             }
-            await self.store.append(self.lease, [Draft(EventType.TURN_SHOWN, data)])
+            await self._write([Draft(EventType.TURN_SHOWN, data)])
         return turn
 
     def with_pending(self, pending: Sequence[Any]) -> ActiveContext:
