@@ -12,7 +12,7 @@ import attrs
 
 from ._cues import OPEN, RULES
 from ._lines import ROLES, Section, chosen
-from ._values import Value, old_value, successor, topic_of, values_of
+from ._values import NAME_KINDS, Value, old_value, successor, topic_of, values_of
 from ._words import DENSE, KEY_MAX, WORD, folded, has_identifier, stated, tokens, word_set, words_of
 
 if TYPE_CHECKING:
@@ -117,12 +117,18 @@ class Board:
     def _supersede(self, news: Entry, *, change: bool) -> None:
         """Find the old value: named in the news, or under the same topic in an older line; then retire it."""
         values = [value for value in news.values if value.kind != "quoted"] or news.values
-        if change:
-            old = old_value(news.text, tuple(values)) or self._known(values)
-            new = successor(old, tuple(values)) if old else None
-            if old is not None and new is not None:
-                self._retire(old, new, news)
-                return
+        old = old_value(news.text, tuple(values)) if change or len(values) > 1 else None
+        # "Listen on 9090, not 8080" needs no other word of change when 8080 was said before.
+        if old is not None and not change and not (old.key in self._by_value and _has_other(old, values)):
+            old = None
+        old = old or (self._known(values) if change else None)
+        new = successor(old, tuple(values)) if old else None
+        if old is not None and new is not None:
+            self._retire(old, new, news)
+            return
+        if change and not news.topic:
+            self._retire_latest(news)
+            return
         for entry in self._related(news):
             if change and _is_set_anew(news, entry):
                 self._drop(entry)
@@ -141,6 +147,15 @@ class Board:
                 return value
         return None
 
+    def _retire_latest(self, news: Entry) -> None:
+        """For "make it 45 seconds": what was said last about a value of that kind is meant."""
+        new = news.values[-1]
+        for entry in [*self.entries[Section.FACTS].values(), *self.entries[Section.GOALS].values()][-2 * RELATED_MAX :][::-1]:
+            old = [value for value in entry.values if value.kind == new.kind and value.key != new.key]
+            if entry is not news and len(old) == 1 and _RANK[news.role or "user"] >= _RANK[entry.role or "user"]:
+                self._retire(old[0], new, news, only=entry)
+                return
+
     def _related(self, news: Entry) -> list[Entry]:
         """Older lines with enough of the same topic, the closest first; a bounded number of them is looked at."""
         counts: dict[int, int] = {}
@@ -156,15 +171,16 @@ class Board:
     def _retire(self, old: Value, new: Value, news: Entry, only: Entry | None = None) -> None:
         """Take an old value out of every line that serves it as current; lines about nothing else go."""
         speaker = _RANK[news.role or "user"]
-        for entry in [only] if only else self._by_value.get(old.key, [])[-4 * RELATED_MAX :]:
+        for entry in [*([only] if only else ()), *self._by_value.get(old.key, ())[-4 * RELATED_MAX :]]:
             if entry is news or entry.gone or (entry.section is Section.CONSTRAINTS and speaker < _RANK["user"]):
                 continue
-            overlap = len(entry.topic & news.topic)
+            shared = {value.key for value in entry.values} & {value.key for value in news.values} - {old.key}
+            overlap = len(entry.topic & news.topic) + len(shared)
             if entry.section in _HISTORY:
                 if entry.section is Section.COMMANDS and len(old.key) > 2:
                     self._drop(entry)
                 continue
-            if not overlap and not _is_distinct(old):
+            if not overlap and entry is not only and not _is_distinct(old):
                 continue
             about = len(entry.topic)
             if about - overlap <= 1 or 3 * overlap >= 2 * about or entry.section is Section.FACTS:
@@ -279,11 +295,28 @@ def _is_distinct(value: Value) -> bool:
     return len(value.key) >= 4 and value.kind not in ("name", "quoted")
 
 
+def _names(line: Entry, other: Entry) -> set[str]:
+    """The names in a line that the other one does not hold, in any spelling."""
+    lower = folded(other.text)
+    return {value.key for value in line.values if value.kind in NAME_KINDS and value.key not in lower}
+
+
+def _has_other(old: Value, values: Iterable[Value]) -> bool:
+    return any(value.kind == old.kind and value.key != old.key for value in values)
+
+
 def _contradiction(news: Entry, entry: Entry, *, change: bool) -> tuple[Value, Value] | None:
     """The old and the new value when *news* gives another value of the same kind to what *entry* is about."""
     if _RANK[news.role or "user"] < _RANK[entry.role or "user"] and not change:
         return None
     common, mine, theirs = len(news.topic & entry.topic), len(news.topic), len(entry.topic)
+    mine_only = _names(news, entry)
+    names = mine_only | _names(entry, news)
+    if names:
+        # Different names are different values, not different things that are spoken about.
+        apart = tokens(" ".join(names))
+        mine, theirs = len(news.topic - apart) or 1, len(entry.topic - apart) or 1
+        common = len((news.topic & entry.topic) - apart)
     is_dense = DENSE.search(news.text) is not None
     if change:
         # "The EU limit" and "the US limit" differ in one word each, and are two things.
@@ -294,8 +327,10 @@ def _contradiction(news: Entry, entry: Entry, *, change: bool) -> tuple[Value, V
         return None
     held = {value.key for value in entry.values}
     said = {value.key for value in news.values}
+    # Where two names differ on both sides, it is not known which one is the thing and which one its value.
+    several = len(mine_only) > 1 and len(names - mine_only) > 1
     for new in reversed(news.values):
-        if new.key in held:
+        if new.key in held or (several and new.kind in NAME_KINDS):
             continue
         old = [value for value in entry.values if value.kind == new.kind and value.key not in said]
         if len(old) > 1 and theirs > 4:

@@ -149,8 +149,8 @@ def _user_sentence(sentence: str, id_: str, board: Board) -> bool:
     found = stated(text)
     if DONE.found(lower, words) and not NOT.found(lower, words) and board.finish(text):
         return True
-    if OPEN.found(lower, words) and not change:
-        board.open(shorten(text, STATEMENT_MAX), (id_,), "user")
+    if OPEN.found(lower, words) and not (change and values_of(text)):
+        board.open(shorten(text, STATEMENT_MAX), (id_,), "user", change=change)
         return True
     if DECISIONS.found(lower, words) and not (change and values_of(text)):
         board.say(Section.DECISIONS, shorten(text, STATEMENT_MAX), (id_,), "user", change=change)
@@ -239,7 +239,7 @@ def _assistant(text: str, id_: str, board: Board) -> None:
         change = CHANGES.found(lower, words)
         if DECISIONS.found(lower, words):
             board.say(Section.DECISIONS, said, (id_,), "assistant", change=change)
-        elif OPEN.found(lower, words) and not change and not said.endswith((":", "：", ":**")):
+        elif OPEN.found(lower, words) and not (change and values_of(said)) and not said.endswith((":", "：", ":**")):
             board.open(said, (id_,), "assistant")
         elif facts < FACTS_PER_MESSAGE and not NEXT.found(lower, words) and _fact(said, id_, "assistant", board, change=change):
             facts += 1

@@ -16,8 +16,36 @@ from ._words import DENSE, folded, tokens, word_set
 
 VALUES_MAX: Final = 12
 """How many values of one sentence are looked at."""
+_CLASSES: Final = {
+    word: kind
+    for kind, words in (
+        (
+            "day",
+            "monday tuesday wednesday thursday friday saturday sunday today tomorrow montag dienstag mittwoch donnerstag freitag samstag "
+            "sonntag heute morgen lundi mardi mercredi jeudi vendredi samedi dimanche lunes martes miércoles jueves viernes sábado domingo "
+            "понедельник вторник среда среду четверг пятница пятницу суббота субботу воскресенье",
+        ),
+        (
+            "colour",
+            "red green blue yellow black white grey gray orange purple pink brown teal rot grün blau gelb schwarz weiß grau rouge vert bleu "
+            "jaune noir blanc gris rojo verde azul amarillo negro blanco красный зелёный синий жёлтый чёрный белый серый",
+        ),
+        (
+            "language",
+            "english german french spanish italian dutch portuguese chinese japanese korean russian englisch deutsch französisch spanisch "
+            "anglais allemand français espagnol inglés alemán francés español английском немецком французском русском испанском",
+        ),
+        (
+            "number",
+            "two three four five six seven eight nine ten twelve zwei drei vier fünf sechs sieben acht neun zehn zwölf deux trois quatre "
+            "cinq sept huit neuf dix dos tres cuatro cinco seis siete ocho nueve diez два три четыре пять шесть семь восемь девять десять",
+        ),
+    )
+    for word in words.split()
+}
+"""Closed classes of plain words, where another word of the class is another value."""
 _RUN: Final = re.compile(
-    r"[A-Za-z0-9À-ɏЀ-ӿ_~/\\$€£#@](?:[A-Za-z0-9À-ɏЀ-ӿ_~/\\$€£@.+%'-]*[A-Za-z0-9À-ɏЀ-ӿ_/%€])?|[`\"“„«「『][^`\"”“»」』\n]{1,60}[`\"”»」』]"
+    r"(?:周|星期)[一二三四五六日天]|[月火水木金土日]曜|[월화수목금토일]요일|[A-Za-z0-9À-ɏЀ-ӿ_~/\\$€£#@](?:[A-Za-z0-9À-ɏЀ-ӿ_~/\\$€£@.+%'-]*[A-Za-z0-9À-ɏЀ-ӿ_/%€])?|[`\"“„«「『][^`\"”“»」』\n]{1,60}[`\"”»」』]"
 )
 _NUMBER: Final = re.compile(r"[#$€£]?\d[\d.,']*[%€]?\Z")
 _VERSION: Final = re.compile(r"[vV]?\d+(?:\.\d+){1,4}(?:[-.]?[a-z]{1,5}\d*)?\Z")
@@ -29,7 +57,7 @@ _UNITS: Final = word_set(
     "dollar dollars percent prozent sekunden minuten stunden tage wochen secondes heures jours segundos minutos horas días мс с мин ч мб "
     "гб кб руб секунд минут часов дней рублей times retries rows items people nights pages words users"
 )
-_NAME_KINDS: Final = frozenset(("name", "names"))
+NAME_KINDS: Final = frozenset(("name", "names"))
 
 
 @attrs.frozen
@@ -48,14 +76,14 @@ def values_of(text: str) -> tuple[Value, ...]:
     dense = not text.isascii() and DENSE.search(text) is not None
     for match in _RUN.finditer(text):
         run, start, end = match[0], match.start(), match.end()
-        kind = _kind(run, initial=start == 0 and not dense)
+        kind = _CLASSES.get(run.lower()) or _kind(run, initial=start == 0 and not dense)
         if kind is None:
             continue
         if kind == "number":
             unit = _UNIT.match(text, end)
             if unit is not None and (unit[2] or unit[1].lower() in _UNITS):
                 kind, end = f"number {(unit[2] or unit[1].lower())[:2]}", unit.end()
-        elif kind == "name" and found and found[-1].kind in _NAME_KINDS and text[found[-1].end : start] == " ":
+        elif kind == "name" and found and found[-1].kind in NAME_KINDS and text[found[-1].end : start] == " ":
             start = found.pop().start
             kind = "names"
         found.append(Value(kind, text[start:end].lower(), start, end))
@@ -91,12 +119,12 @@ def _kind(run: str, *, initial: bool) -> str | None:
 
 
 _FRAME: Final = word_set(
-    "please set make use using value run start keep take let put new old current really just so ok will should would be been being "
+    "let please set make use using value run start keep take let put new old current really just so ok will should would be been being "
     "was were had has have got get gets gone go goes going reads sits show shows here there wert nimm nehmen setze gilt steht valeur "
     "prends utilise mets reste valor usa usamos pon queda значение берём взять поставь используй said told gave right correct "
     "what when which then first version build me my i you we they their he she er sie wir ich du il elle on nous vous"
 )
-_FRAME_STEMS: Final = tokens(" ".join(_FRAME)) | tokens(" ".join(CHANGES.words))
+_FRAME_STEMS: Final = tokens(" ".join(_FRAME)) | tokens(" ".join((*CHANGES.words, *CHANGES.phrases)))
 _PARTICLES: Final = str.maketrans(dict.fromkeys("的了是为把将就请先用を はがにでもの은는이가를을로와과의예요입니다", " "))
 
 
@@ -105,7 +133,7 @@ def topic_of(text: str, values: tuple[Value, ...]) -> frozenset[str]:
     parts: list[str] = []
     at = 0
     for value in values:
-        if value.kind not in _NAME_KINDS:
+        if value.kind not in NAME_KINDS:
             parts.append(text[at : value.start])
             at = value.end
     parts.append(text[at:])
@@ -129,6 +157,8 @@ def old_value(text: str, values: tuple[Value, ...]) -> Value | None:
                 not marker.isalpha() or not before[: -len(marker)][-1:].isalpha() or not marker.isascii()
             ):
                 return value
+        if value.kind == "day":
+            after = after.lstrip("日")
         if after.startswith(OLD_BEFORE):
             return value
     return None

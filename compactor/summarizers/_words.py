@@ -37,8 +37,10 @@ def folded(text: str) -> str:
 
 
 STOP: Final = word_set(
-    "the a an of to in on for and or is are was were be it this that with as at by from has have i we you my our your now "
-    "der die das und ist le la les et est el los y es и в на"
+    "the a an of to in on for and or is are was were be it this that with as at by from has have i we you my our your now into onto up "
+    "over than so if not no but then there its let's der die das und ist den dem des ein eine einen im am an auf von zu mit für als bei "
+    "auch nur la le les l un une du de des et est sur vers dans à a été pour par avec ce se au aux que qui el los las lo y es en una por "
+    "para con al del se su и в на с к по за из для от у о это же не"
 )
 # Han, kana, hangul, Thai: text without spaces between words, or with endings glued on.
 DENSE: Final = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\U00020000-\U0003ffff]")
@@ -82,6 +84,8 @@ _ABBREVIATIONS: Final = (
     "ca",
     "p.ej",
 )
+_MONTHS: Final = ("Jan", "Feb", "Mär", "Apr", "Mai", "Jun", "Jul", "Aug", "Sep", "Okt", "Nov", "Dez")
+"""Where dates are written as "3. Mai", the dot ends nothing."""
 _NUMBERING: Final = re.compile(r"\s*(?:\d{1,3}|[a-zA-Z])\Z")
 
 
@@ -91,6 +95,8 @@ def sentences(text: str) -> Iterator[str]:
     for match in _BREAK.finditer(text):
         end = match.start()
         if text[end] == "." and (text.endswith(_ABBREVIATIONS, start, end) or _NUMBERING.match(text, start, end)):
+            continue
+        if text[end] == "." and text[end - 1 : end].isdecimal() and text.startswith(_MONTHS, match.end()):
             continue
         yield text[start : match.end()]
         start = match.end()
