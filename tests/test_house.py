@@ -49,6 +49,7 @@ ORDER = [
     "actor",
     "compaction",
     "session",
+    "portal",
     "testing",
     "lesson",
     "cli",
