@@ -19,13 +19,13 @@ from .usercode import Box, Ended, Unobservable, start, wait
 class Asking:
     """One summarizer, where its tasks live, and how long it may take. *answer* is what it said last."""
 
-    summarizer: Callable[[SummaryRequest], Any]
+    summarizer: Callable[[SummaryRequest], Any] = attrs.field(repr=False)
     nursery: trio.Nursery
     inside: object
     """The session that waits, for the check that its own user code does not wait for it."""
     timeout: float
     grace: float
-    answer: Any = None
+    answer: Any = attrs.field(default=None, repr=False)
     box: Box | None = None
 
     async def ask(self, run: Run, request: SummaryRequest) -> Signal:

@@ -15,7 +15,7 @@ import attrs
 import trio
 
 from .context import ActiveContext
-from .errors import CompactionError, ErrorCode, FailureKind, kind_name
+from .errors import CompactionError, ErrorCode, FailureKind, kind_name, shown
 from .outcomes import Failed, Outcome, TransitionRecord
 from .phases import Effect, Phase, Signal, Transition, step
 
@@ -40,9 +40,9 @@ class Run:
     boundary: int | None = None
     error: CompactionError | None = None
     outcome: Outcome | None = None
-    stopped: trio.Cancelled | None = None
+    stopped: trio.Cancelled | None = attrs.field(default=None, repr=kind_name)
     """The cancellation that ended the run; raised again when the run has settled, so that it reaches its owner."""
-    exit: BaseException | None = None
+    exit: BaseException | None = attrs.field(default=None, repr=kind_name)
     """KeyboardInterrupt or SystemExit out of user code; raised when the run has settled."""
     notes: list[str] = attrs.field(factory=list)
 
@@ -142,7 +142,7 @@ def failed(run: Run, context: ActiveContext) -> Failed:
     """The outcome of a run that did not commit."""
     if run.stopped is not None or run.exit is not None or run.error is None:
         reason = getattr(run.stopped, "reason", None)
-        why = f": {reason[:200]}" if type(reason) is str and reason else ""
+        why = f": {shown(reason, 200)}" if type(reason) is str and reason else ""
         run.fail(
             ErrorCode.CANCELLED,
             f"the run was cancelled before it committed{why}",

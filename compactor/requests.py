@@ -15,7 +15,7 @@ from .outcomes import Missed, Outcome, TransitionRecord
 class Request:
     """One run that was asked for. Its scope lasts as long as the most patient of its waiters."""
 
-    instructions: str | None
+    instructions: str | None = attrs.field(repr=False)
     force: bool
     trigger: str
     automatic: bool = False

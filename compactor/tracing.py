@@ -14,10 +14,11 @@ from typing import Any, Final, Protocol
 
 import structlog
 
-from .errors import shown
 from .outcomes import TransitionRecord
 
 EVENT: Final = "compaction.transition"
+
+_ID_MAX: Final = 128
 
 _silent = logging.getLogger("compactor")
 _silent.addHandler(logging.NullHandler())
@@ -33,11 +34,16 @@ class Logger(Protocol):
 Observer = Callable[[TransitionRecord], None]
 
 
+def _escaped(name: str) -> str:
+    """An id on one line, in ASCII. Session ids, of at most 128 characters, are shown whole."""
+    return ascii(name[:_ID_MAX])[1:-1] + ("..." if len(name) > _ID_MAX else "")
+
+
 def fields(record: TransitionRecord) -> dict[str, Any]:
     """The fields of the log event: plain values, ids escaped, no content."""
     return {
-        "session_id": shown(record.session_id)[1:-1],
-        "run_id": shown(record.run_id)[1:-1],
+        "session_id": _escaped(record.session_id),
+        "run_id": _escaped(record.run_id),
         "trigger": record.trigger,
         "from_phase": record.phase.value,
         "signal": record.signal.value,

@@ -44,8 +44,8 @@ class Ended(enum.Enum):
 class Box:
     """What one call of user code came to."""
 
-    value: Any = None
-    error: BaseException | None = None
+    value: Any = attrs.field(default=None, repr=False)
+    error: BaseException | None = attrs.field(default=None, repr=kind_name)
     raised_by_call: bool = False
     """The call itself raised, before it returned anything."""
     ended: trio.Event = attrs.field(factory=trio.Event)
