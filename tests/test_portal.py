@@ -1285,7 +1285,10 @@ def test_a_loop_that_is_closed_under_a_session_leaves_it_closed() -> None:
     ledger = Telling()
 
     async def waits_for_ever(self: Session) -> None:
+        begun.set()
         await trio.sleep_forever()
+
+    begun = threading.Event()
 
     async def work() -> None:
         async with portal.open_session(ledger, session_id="s") as session:
@@ -1297,7 +1300,7 @@ def test_a_loop_that_is_closed_under_a_session_leaves_it_closed() -> None:
         loop.set_exception_handler(lambda _loop, _context: None)
         coroutine = work()
         step = loop.create_task(coroutine)
-        loop.run_until_complete(asyncio.wait([step], timeout=0.05))
+        loop.run_until_complete(until(begun.is_set))
         assert not step.done()
         loop.close()
         coroutine.close()
