@@ -9,7 +9,7 @@ The map, from the ground up; a module imports only modules above it::
     verdicts policy outcomes ledger replay         the other decisions, and the truth
     formats stores readers summarizers tracing     the edges
     machine ... actor                              one run through the table; one request at a time
-    compaction session testing cli                 the doors
+    compaction session portal testing cli          the doors
 
 Start with ``phases``, ``boundary``, ``verdicts``, ``ledger`` and ``actor``, in that order. Names are loaded when they
 are first used, so that the command line can answer Ctrl-C before anything heavy is imported.

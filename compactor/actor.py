@@ -6,6 +6,7 @@ in a task of its own so that Ctrl-C, which Trio raises in the main task, cannot 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Final, Literal, TypeAlias
 
@@ -27,7 +28,7 @@ QUEUE_MAX: Final = 64
 """Requests that may wait; more are refused as busy. A loop that queues more has lost its own outcomes."""
 
 AUTO_STEP: Final = 20
-"""After a failed automatic run the context must grow by 1/20 of the threshold before the next one is tried."""
+"""After a failed automatic run the context must grow by a twentieth before the next one is tried."""
 
 OVERFLOW: Final = "overflow"
 """The trigger of a run that a provider asked for by refusing a request as too long."""
@@ -165,7 +166,11 @@ class Actor:
     def consider(self) -> None:
         """Ask for an automatic run when the threshold is crossed. A flag, no wait: appends never block on it."""
         units = self._host.context.units
-        if not self._auto or self._closing or self._host.unwritable or units <= self.threshold(self._host.context):
+        try:
+            over = units > self.threshold(self._host.context)
+        except Exception:  # noqa: BLE001 - a policy's own bug; the next run that is asked for tells it
+            return
+        if not self._auto or self._closing or self._host.unwritable or not over:
             return
         if units < self._auto_floor or self.current is not None or self._somebody_waits:
             return
@@ -239,10 +244,14 @@ class Actor:
         if request.trigger == OVERFLOW:
             # The provider says that the policy's numbers are too large; half of what it refused is a new beginning.
             self.ceiling = min(base.units - 1, self.ceiling or base.units)
-        asking = Asking(self._summarizer, self._nursery, self._host, self._host.sizing.timeout, self._grace)
+        asking = Asking(self._summarizer, self._nursery, self._host, math.inf, self._grace)
         work = SessionWork(self._host, request, asking, base, f"s-{self._new_id()}")
-        asked = request.force or request.trigger == OVERFLOW
-        due = asked or base.units > self.threshold(base)
+        due = request.force or request.trigger == OVERFLOW
+        try:
+            asking.timeout = self._host.sizing.timeout
+            due = due or base.units > self.threshold(base)
+        except Exception as trouble:  # noqa: BLE001 - a policy's own bug fails the run, as any other work that raises
+            work.trouble, due = trouble, True
         await self.machine.drive(run, work, Signal.REQUESTED if due else Signal.UNDER_THRESHOLD)
         if asking.box is not None and not asking.box.ended.is_set():
             self._stray = asking.box
@@ -254,10 +263,10 @@ class Actor:
 
     def _learn(self, request: Request) -> None:
         """After a failed automatic run wait until the context has grown; anything else resets that."""
+        self._auto_floor = 0
         if type(request.outcome) is Failed and request.automatic:
-            self._auto_floor = self._host.context.units + max(1, self.threshold(self._host.context) // AUTO_STEP)
-        else:
-            self._auto_floor = 0
+            units = self._host.context.units
+            self._auto_floor = units + max(1, units // AUTO_STEP)
 
     async def close(self) -> None:
         """Cancel the run in hand, refuse those that wait, and wait until the task has ended."""

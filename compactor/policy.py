@@ -11,8 +11,8 @@ from typing import Final, Protocol
 
 import attrs
 
-from .context import DEFAULT_LIMITS, ActiveContext, BudgetOptions, read_budget_number
-from .errors import CompactionError, ErrorCode
+from .context import ActiveContext, BudgetOptions, read_budget_number
+from .errors import CompactionError, ErrorCode, kind_name
 
 DEFAULT_WINDOW: Final = 200_000
 """The window that is assumed when nobody says: what most hosted models offer today."""
@@ -184,15 +184,14 @@ class Policy:
         )
 
 
-def default_policy() -> Policy:
-    """What ``open_session`` uses when nothing is passed."""
-    return Policy()
-
-
-def check_target(options: BudgetOptions, threshold: int) -> None:
-    """A target at or above the threshold would trigger again at once."""
-    if options.target_units > min(threshold, DEFAULT_LIMITS.units * 1_000_000):
-        raise _refuse(
-            f"requirements, summary and tail need {options.target_units:,} units, the threshold is {threshold:,}",
-            "pin less, or lower the retained share",
+def check_sizing(sizing: object) -> None:
+    """Refuse what cannot be asked like a budget, before anything is written."""
+    asked = [getattr(sizing, name, None) for name in ("threshold", "limit", "options")]
+    if not all(callable(method) for method in asked):
+        raise CompactionError(
+            ErrorCode.INVALID_INPUT,
+            f"{kind_name(sizing)} is no Budget and no Policy, and has not their methods",
+            where="policy",
+            fix="pass a Budget, a Policy, or an object with the methods of Sizing",
         )
+    _check_trying(getattr(sizing, "attempts", None), 1)

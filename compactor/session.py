@@ -27,7 +27,7 @@ from .messages import AssistantMessage, Message, ToolResult
 from .outcomes import Committed, Missed, Outcome, TransitionRecord
 from .phases import Phase
 from .plain import SESSION_LIMITS
-from .policy import Budget, Policy, Sizing
+from .policy import Budget, Policy, Sizing, check_sizing
 from .replay import replayed
 from .requests import Request, Stream
 from .stores import MemoryLedger
@@ -79,8 +79,9 @@ async def open_session(
 
     *ledger* None keeps it in memory. *context* is what a new session begins with. *policy* is a ``Policy`` or a
     ``Budget``. *format* is a provider's: ``append`` then takes what its SDK returned, and ``turn().render()`` writes it.
-    *after_commit* is awaited after each commit; the messages that it gives are appended. *auto* compacts in the background when an append crosses the threshold. *grace* is how long cancelled
-    user code may take to end. Raises BUSY when somebody else has the session open.
+    *after_commit* is awaited after each commit; the messages that it gives are appended. *auto* compacts in the background
+    when an append crosses the threshold. *grace* is how long cancelled user code may take to end. Raises BUSY when somebody
+    else has the session open.
 
     Leaving ends a run in hand as cancelled, unless it is committing.
     """
@@ -93,6 +94,8 @@ async def open_session(
             fix="leave it out, or pass a MemoryLedger",
         )
     store = MemoryLedger() if ledger is None else ledger
+    sizing = Policy() if policy is None else policy
+    check_sizing(sizing)
     if format is not None:
         check_live_format(format)
     name = check_session_id(f"s-{new_id()}" if session_id is None else session_id)
@@ -103,7 +106,6 @@ async def open_session(
     try:
         events = await store.read(name)
         found = replayed(name, events, SESSION_LIMITS)
-        sizing = policy or Policy()
         writer = Writer(store, lease, events, found, sizing=sizing, format=format, after_commit=after_commit, new_id=new_id)
         async with trio.open_nursery() as nursery:
             session = Session(
@@ -128,9 +130,9 @@ async def open_session(
     if isinstance(crash, KeyboardInterrupt | SystemExit):
         raise crash
     if crash is not None:
-        raise CompactionError(
-            ErrorCode.INTERNAL, "the session's actor crashed", fix="report it, and open the session again"
-        ) from crash
+        error = CompactionError(ErrorCode.INTERNAL, "the session's actor crashed", fix="report it, and open the session again")
+        error.__context__ = failure
+        raise error from crash
     if failure is not None:
         raise failure
 

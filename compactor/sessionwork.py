@@ -77,6 +77,8 @@ class SessionWork:
     base: ActiveContext
     summary_id: str
     options: BudgetOptions = attrs.field(init=False)
+    trouble: Exception | None = None
+    """What the policy raised when it was asked whether to run: then it is asked for nothing more."""
     hidden: tuple[int, ...] = ()
     generation: int = -1
     started: bool = False
@@ -135,7 +137,9 @@ class SessionWork:
     # ------------------------------------------------------------------------------------------------ SELECTING
 
     def _select(self, run: Run) -> Signal:
-        self.options = options = self._options()
+        if self.trouble is not None:
+            raise self.trouble
+        self.options = options = self._options(self.base)
         surface, messages = self.session.lease.surface, self.base.messages
         orphan = surface.orphan(self.session.lease.epoch)
         if orphan is not None:
@@ -176,9 +180,9 @@ class SessionWork:
         self.generation = surface.generation
         return Signal.CUT_CHOSEN
 
-    def _options(self) -> BudgetOptions:
-        """The policy's numbers; after an overflow half of what the provider refused is a new beginning."""
-        options = self.session.sizing.options(self.base)
+    def _options(self, context: ActiveContext) -> BudgetOptions:
+        """The policy's numbers for *context*; after an overflow half of what the provider refused is a new beginning."""
+        options = self.session.sizing.options(context)
         if self.request.trigger == "overflow":
             half = max(options.summary_max_units, self.base.units // 2)
             options = attrs.evolve(options, target_units=min(options.target_units, half))
@@ -296,7 +300,7 @@ class SessionWork:
         assert run.boundary is not None
         now = self.session.context
         late = now.messages.units - self.base.messages.units
-        target = min(self.session.sizing.options(now).target_units, self.base.units - 1)
+        target = min(self._options(now).target_units, self.base.units - 1)
         context, record = compacted(
             now, boundary=run.boundary, summary=summary, record_id=run.id, target_units=target + late, detach=True
         )
