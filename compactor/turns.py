@@ -28,18 +28,20 @@ class Turn:
     outcome: Outcome | None = None
 
     def render(self, format: str | None = None) -> Any:  # noqa: A002 - the public face says so
-        """Exactly what to send, in the session's format or *format*; fresh plain data.
+        """Exactly what to send, in the session's format or *format*: the arguments of a request, as a fresh dict.
 
-        Between two compactions the beginning is byte-identical from turn to turn, so a provider's cache stays warm.
+        ``client.messages.create(model=..., max_tokens=..., **turn.render())``; likewise ``messages`` for OpenAI chat,
+        ``instructions`` and ``input`` for Responses. Between two compactions the beginning is byte-identical from turn to
+        turn, so a provider's cache stays warm; an Anthropic message that grows by a merge keeps its first blocks.
         """
         wanted = format or self.format
         if wanted is None:
             raise CompactionError(
                 ErrorCode.INVALID_INPUT, "no format to render", where="turn", fix="open the session with format=..., or name one"
             )
-        from .formats import render_messages  # noqa: PLC0415 - codecs load when a format is used
+        from .formats import render_request  # noqa: PLC0415 - codecs load when a format is used
 
-        return render_messages(wanted, self.context).data
+        return render_request(wanted, self.context)
 
 
 def check_live_format(name: str) -> None:

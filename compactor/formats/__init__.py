@@ -2,7 +2,8 @@
 
 ``readers`` turns files into decoded data and calls this package; an application that holds messages calls it directly.
 One sibling per format, none of which knows another: ``pi`` and ``claude_code`` (import only), the live formats
-``openai_chat``, ``openai_responses`` and ``anthropic_messages``, and ``native`` (our own). Import and export never drop anything silently: every import carries an ``ImportReport``, every export its notes.
+``openai_chat``, ``openai_responses`` and ``anthropic_messages``, and ``native`` (our own). Import and export never drop
+anything silently: every import carries an ``ImportReport``, every export its notes.
 """
 
 from __future__ import annotations
@@ -83,8 +84,8 @@ def parse_messages(format: str, data: object, *, name: str = "", limits: Limits 
 
     *data*: for ``"pi"`` and ``"claude-code"`` the list of rows (or ``Rows`` with their lines); for ``"openai-chat"`` a list
     of messages or ``{"messages": [...]}``, for ``"anthropic"`` the same and ``"system"``, for ``"openai-responses"`` a list
-    of items or ``{"input": [...], "instructions": ...}``; for ``"compactor"`` its document or a plain context. *name* stands in front of every place
-    in an error. Raises FORMAT_UNKNOWN, FORMAT_INVALID or INVALID_TRANSCRIPT; LIMIT_EXCEEDED only when *limits* were given.
+    of items or ``{"input": [...], "instructions": ...}``; for ``"compactor"`` its document or a plain context. *name* stands
+    in front of every place in an error. Raises FORMAT_UNKNOWN, FORMAT_INVALID or INVALID_TRANSCRIPT; LIMIT_EXCEEDED only when *limits* were given.
     """
     return _codec(format).parse(data, name=name, limits=limits)
 

@@ -64,7 +64,20 @@ def _item(item: Any, following: object, calls: dict[str, str], seen: set[str]) -
             return [f"no call before it waits for output {shown(id_)}"]
         output = item.get("output")
         return [] if type(output) is str else _parts(output, ("input_text", "input_image", "input_file"))
-    return _call(item, kind, calls, seen) if kind in OUTPUTS.values() else []
+    if kind in OUTPUTS.values():
+        return _call(item, kind, calls, seen)
+    return _other(item, kind, seen)
+
+
+def _other(item: Any, kind: str, seen: set[str]) -> list[str]:
+    """Calls and outputs of tools that only this endpoint has."""
+    id_ = item.get("call_id")
+    if type(id_) is not str:
+        return []
+    if not kind.endswith("_output"):
+        seen.add(id_)
+        return []
+    return [] if id_ in seen else [f"no call before it waits for output {shown(id_)}"]
 
 
 def _call(item: Any, kind: str, calls: dict[str, str], seen: set[str]) -> list[str]:

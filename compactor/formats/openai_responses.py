@@ -140,7 +140,7 @@ class _Group:
             self.blocks.append(Opaque(f"{OPAQUE}{text_or(kind, 'item')}", data=item))
 
     def _say(self, item: dict[str, Any], rest: dict[str, Any], at: int) -> None:
-        content = content_of(item.get("content"), self.extras, shift=at)
+        content = content_of(item.get("content", 0), self.extras, shift=at)
         if content is None:
             raise _wrong(f"the content is {kind_of(item.get('content'))}", "pass text or a list of parts")
         self.blocks += [Text(content)] if isinstance(content, str) else content
@@ -213,7 +213,7 @@ def _sent(item: dict[str, Any], tool_name: Callable[[str], str]) -> Message:
         return ToolResult(call_id, content, tool_name=tool_name(call_id), meta=noted(blocks=extras, extra=rest))
     if kind != "message":
         return UserMessage((Opaque(f"{OPAQUE}{kind}", data=item),))
-    content = content_of(item.get("content"), extras)
+    content = content_of(item.get("content", 0), extras)
     if content is None:
         raise _wrong(f"the content is {kind_of(item.get('content'))}", "pass text or a list of parts")
     rest = pruned(without(item, "type", "role", "content"))
