@@ -237,31 +237,18 @@ def with_requirements(context: ActiveContext, requirements: tuple[Requirement, .
 
 def with_limits(context: ActiveContext, limits: Limits) -> ActiveContext:
     """The same context under other, wider limits."""
-    made: ActiveContext = ActiveContext.make(
-        context.requirements,
-        context.summary,
-        context.messages,
-        context.compactions,
-        context.units,
-        limits,
-        context.fixed_counts,
-        context.report,
-    )
-    return made
+    return _remade(context, limits=limits)
 
 
 def with_report(context: ActiveContext, report: object) -> ActiveContext:
     """The same context, saying where it came from."""
-    made: ActiveContext = ActiveContext.make(
-        context.requirements,
-        context.summary,
-        context.messages,
-        context.compactions,
-        context.units,
-        context.limits,
-        context.fixed_counts,
-        report,
-    )
+    return _remade(context, report=report)
+
+
+def _remade(context: ActiveContext, **changes: Any) -> ActiveContext:
+    """``attrs.evolve`` for a class without a public constructor."""
+    values = {field.name: getattr(context, field.name) for field in attrs.fields(ActiveContext)}
+    made: ActiveContext = ActiveContext.make(**{**values, **changes})
     return made
 
 
