@@ -6,14 +6,15 @@ of a line alone, so a line read back meets new statements exactly as the one tha
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-import attrs
-
 from ._cues import OPEN, RULES
+from ._entry import RANK, Entry, contradiction, has_other, is_distinct, is_set_anew, replaced_words
 from ._lines import ROLES, Section, chosen
-from ._values import NAME_KINDS, Value, old_value, successor, topic_of, values_of
-from ._words import DENSE, KEY_MAX, WORD, folded, has_identifier, stated, tokens, word_set, words_of
+from ._values import Value, old_value, successor, topic_of, values_of
+from ._words import KEY_MAX, WORD, folded, has_identifier, stated, tokens, word_set, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,30 +23,11 @@ ARROW: Final = " → "
 FIXED: Final = " → fixed"
 OPEN_MAX: Final = 64
 """How many open tasks are compared with what is reported done; older ones leave first. Bounds the work, and nobody keeps more."""
-RELATED_MAX: Final = 24
+RELATED_MAX: Final = 16
 """How many older lines are compared with a new statement per word; bounds the work."""
 _HISTORY: Final = frozenset((Section.COMMANDS, Section.FILES, Section.ERRORS, Section.NEXT))
 """What happened, happened; only commands with an old value are dropped, for somebody might run them again."""
 _STATES: Final = ("read", "modified", "deleted")
-_RANK: Final = {role: rank for rank, role in enumerate(ROLES)}
-
-
-@attrs.define(eq=False)
-class Entry:
-    """One line in the making. *at* orders all lines by when they were last said."""
-
-    section: Section
-    text: str
-    ids: tuple[str, ...]
-    role: str
-    at: int
-    about: frozenset[str] | None = None
-    """The tokens of an open task, once they were needed."""
-    key: tuple[str, str] = ("", "")
-    values: tuple[Value, ...] = ()
-    topic: frozenset[str] = frozenset()
-    gone: bool = False
-    """True when a later statement took its place."""
 
 
 class Board:
@@ -76,7 +58,7 @@ class Board:
             entry.at = self._clock
             return None
         # A tool's output must never unsay what the user said; then both stand, each with its speaker.
-        for other in ROLES[: _RANK[role] + 1] if role else ("",):
+        for other in ROLES[: RANK[role] + 1] if role else ("",):
             replaced = bucket.pop((key, other), None)
             if replaced is not None:
                 replaced.gone = True
@@ -119,21 +101,22 @@ class Board:
         values = [value for value in news.values if value.kind != "quoted"] or news.values
         old = old_value(news.text, tuple(values)) if change or len(values) > 1 else None
         # "Listen on 9090, not 8080" needs no other word of change when 8080 was said before.
-        if old is not None and not change and not (old.key in self._by_value and _has_other(old, values)):
+        if old is not None and not change and not (old.key in self._by_value and has_other(old, values)):
             old = None
+        is_named = old is not None
         old = old or (self._known(values) if change else None)
         new = successor(old, tuple(values)) if old else None
         if old is not None and new is not None:
-            self._retire(old, new, news)
+            self._retire(old, new, news, is_named=is_named)
             return
         if change and not news.topic:
             self._retire_latest(news)
             return
         for entry in self._related(news):
-            if change and _is_set_anew(news, entry):
+            if change and is_set_anew(news, entry) and RANK[news.role or "user"] >= RANK[entry.role or "user"]:
                 self._drop(entry)
                 continue
-            pair = _contradiction(news, entry, change=change)
+            pair = contradiction(news, entry, change=change)
             if pair is not None:
                 self._retire(*pair, news, only=entry)
 
@@ -152,38 +135,37 @@ class Board:
         new = news.values[-1]
         for entry in [*self.entries[Section.FACTS].values(), *self.entries[Section.GOALS].values()][-2 * RELATED_MAX :][::-1]:
             old = [value for value in entry.values if value.kind == new.kind and value.key != new.key]
-            if entry is not news and len(old) == 1 and _RANK[news.role or "user"] >= _RANK[entry.role or "user"]:
+            if entry is not news and len(old) == 1 and RANK[news.role or "user"] >= RANK[entry.role or "user"]:
                 self._retire(old[0], new, news, only=entry)
                 return
 
     def _related(self, news: Entry) -> list[Entry]:
         """Older lines with enough of the same topic, the closest first; a bounded number of them is looked at."""
-        counts: dict[int, int] = {}
-        found: dict[int, Entry] = {}
-        for token in news.topic:
-            for entry in self._by_token.get(token, ())[-RELATED_MAX:]:
-                if not entry.gone:
-                    counts[id(entry)] = counts.get(id(entry), 0) + 1
-                    found[id(entry)] = entry
-        close = [entry for key, entry in found.items() if 2 * counts[key] >= min(len(news.topic), len(entry.topic))]
-        return sorted(close, key=lambda entry: (-counts[id(entry)], entry.at))[:RELATED_MAX]
+        lists = [self._by_token[token][-RELATED_MAX:] for token in news.topic if token in self._by_token]
+        counts = Counter(chain.from_iterable(lists))
+        mine = len(news.topic)
+        close = [entry for entry, count in counts.items() if 2 * count >= mine or 2 * count >= len(entry.topic) if not entry.gone]
+        if len(close) > 1:
+            close.sort(key=lambda entry: (-counts[entry], entry.at))
+        return close[: RELATED_MAX // 2]
 
-    def _retire(self, old: Value, new: Value, news: Entry, only: Entry | None = None) -> None:
+    def _retire(self, old: Value, new: Value, news: Entry, only: Entry | None = None, *, is_named: bool = True) -> None:
         """Take an old value out of every line that serves it as current; lines about nothing else go."""
-        speaker = _RANK[news.role or "user"]
+        speaker = RANK[news.role or "user"]
         for entry in [*([only] if only else ()), *self._by_value.get(old.key, ())[-4 * RELATED_MAX :]]:
-            if entry is news or entry.gone or (entry.section is Section.CONSTRAINTS and speaker < _RANK["user"]):
+            if entry is news or entry.gone or (entry.section is Section.CONSTRAINTS and speaker < RANK["user"]):
                 continue
             shared = {value.key for value in entry.values} & {value.key for value in news.values} - {old.key}
             overlap = len(entry.topic & news.topic) + len(shared)
             if entry.section in _HISTORY:
-                if entry.section is Section.COMMANDS and len(old.key) > 2:
+                if is_named and entry.section is Section.COMMANDS and len(old.key) > 2:
                     self._drop(entry)
                 continue
-            if not overlap and entry is not only and not _is_distinct(old):
+            if not overlap and entry is not only and not (is_named and is_distinct(old)):
                 continue
             about = len(entry.topic)
-            if about - overlap <= 1 or 3 * overlap >= 2 * about or entry.section is Section.FACTS:
+            has_say = speaker >= RANK[entry.role or "user"]
+            if has_say and (about - overlap <= 1 or 3 * overlap >= 2 * about or entry.section is Section.FACTS):
                 self._drop(entry)
             else:
                 self._rewrite(entry, old, new, news)
@@ -191,10 +173,12 @@ class Board:
     def _rewrite(self, entry: Entry, old: Value, new: Value, news: Entry) -> None:
         """Put "(now NEW)" where the old value stood, so that nobody takes it for current and nothing is misquoted."""
         current = news.text[new.start : new.end].strip("`\"'“”「」")
+        # Whoever corrects a line of somebody else is named.
+        by = f"{news.role}: " if news.role and RANK[news.role] < RANK[entry.role or "user"] else ""
         text = entry.text
         for value in reversed(entry.values):
             if value.key == old.key:
-                text = f"{text[: value.start]}(now {current}){text[value.end :]}"
+                text = f"{text[: value.start]}({by}now {current}){text[value.end :]}"
         if text != entry.text and len(text) <= len(entry.text) + 64:
             entry.text = text
             self.describe(entry)
@@ -211,6 +195,17 @@ class Board:
                 is_open = not entry.gone and (entry.section is not Section.CONSTRAINTS or not news.role)
                 if is_open and old <= entry.topic and len(rest) <= 4 and (not rest or rest & news.topic):
                     self._drop(entry)
+
+    def lift(self, about: frozenset[str]) -> bool:
+        """Remove the rules about this topic, which the user took back."""
+        gone = [
+            entry
+            for entry in self.entries[Section.CONSTRAINTS].values()
+            if entry.topic and 5 * len(entry.topic & about) >= 3 * len(entry.topic)
+        ]
+        for entry in gone:
+            self._drop(entry)
+        return bool(gone)
 
     def _drop(self, entry: Entry) -> None:
         entry.gone = True
@@ -290,109 +285,6 @@ class Board:
         self.put(Section.ERRORS, text, (*entry.ids, *[action_id for _name, action_id in done], id_), key=text)
 
 
-def _is_distinct(value: Value) -> bool:
-    """True when a value is hardly there by chance: a path, a version, a full name, a long number."""
-    return len(value.key) >= 4 and value.kind not in ("name", "quoted")
-
-
-def _names(line: Entry, other: Entry) -> set[str]:
-    """The names in a line that the other one does not hold, in any spelling."""
-    lower = folded(other.text)
-    return {value.key for value in line.values if value.kind in NAME_KINDS and value.key not in lower}
-
-
-def _has_other(old: Value, values: Iterable[Value]) -> bool:
-    return any(value.kind == old.kind and value.key != old.key for value in values)
-
-
-def _contradiction(news: Entry, entry: Entry, *, change: bool) -> tuple[Value, Value] | None:
-    """The old and the new value when *news* gives another value of the same kind to what *entry* is about."""
-    if _RANK[news.role or "user"] < _RANK[entry.role or "user"] and not change:
-        return None
-    common, mine, theirs = len(news.topic & entry.topic), len(news.topic), len(entry.topic)
-    mine_only = _names(news, entry)
-    names = mine_only | _names(entry, news)
-    if names:
-        # Different names are different values, not different things that are spoken about.
-        apart = tokens(" ".join(names))
-        mine, theirs = len(news.topic - apart) or 1, len(entry.topic - apart) or 1
-        common = len((news.topic & entry.topic) - apart)
-    is_dense = DENSE.search(news.text) is not None
-    if change:
-        # "The EU limit" and "the US limit" differ in one word each, and are two things.
-        two_things = not is_dense and max(mine, theirs) <= 4 and common < min(mine, theirs)
-        if two_things or not (2 * common >= mine or 3 * common >= 2 * theirs):
-            return None
-    elif not _is_same_with_one_change(news, entry, common):
-        return None
-    held = {value.key for value in entry.values}
-    said = {value.key for value in news.values}
-    # Where two names differ on both sides, it is not known which one is the thing and which one its value.
-    several = len(mine_only) > 1 and len(names - mine_only) > 1
-    for new in reversed(news.values):
-        if new.key in held or (several and new.kind in NAME_KINDS):
-            continue
-        old = [value for value in entry.values if value.kind == new.kind and value.key not in said]
-        if len(old) > 1 and theirs > 4:
-            old = [min(old, key=lambda value: _distance(entry.text, value, news.topic))]
-        if old:
-            return old[0], new
-    return None
-
-
-def _is_set_anew(news: Entry, entry: Entry) -> bool:
-    """True when short news about a thing give it a value, of whatever kind, and *entry* is the line that gave it another."""
-    if not entry.key[0].startswith("=") or _RANK[news.role or "user"] < _RANK[entry.role or "user"]:
-        return False
-    about = tokens(entry.key[0])
-    held = {value.key for value in entry.values}
-    return about <= news.topic and len(news.topic) <= len(about) + 2 and any(value.key not in held for value in news.values)
-
-
-def _is_same_with_one_change(news: Entry, entry: Entry, common: int) -> bool:
-    """True for two facts that say the same but for one value: without a word of change nothing less will do."""
-    if news.section is not Section.FACTS or entry.section in (Section.CONSTRAINTS, Section.OPEN):
-        return False
-    if 4 * common < 3 * len(news.topic) or 4 * common < 3 * len(entry.topic):
-        return False
-    said, held = {value.key for value in news.values}, {value.key for value in entry.values}
-    return len(said - held) == 1 and len(held - said) == 1
-
-
-def _distance(text: str, value: Value, topic: frozenset[str]) -> int:
-    """How far a value stands from the words of a topic."""
-    lower = folded(text)
-    places = [at for word in topic if (at := lower.find(word)) >= 0]
-    return min([abs(at - value.start) for at in places], default=len(text))
-
-
-_OLD_WORDS: Final = 3
-
-
-def replaced_words(text: str) -> frozenset[str]:
-    """The words that a sentence names as replaced, behind "instead of" and its like."""
-    lower = folded(text)
-    for marker in _REPLACING:
-        at = lower.find(marker)
-        if at >= 0:
-            rest = WORD.findall(lower[at + len(marker) : at + len(marker) + 60])[:_OLD_WORDS]
-            return tokens(" ".join(rest)[:40]) - tokens("for in the a please")
-    return frozenset()
-
-
-_REPLACING: Final = (
-    "instead of ",
-    "rather than ",
-    "no longer ",
-    " statt ",
-    "nicht mehr ",
-    "au lieu de ",
-    "plutôt que ",
-    "en lugar de ",
-    "en vez de ",
-    "вместо ",
-    "больше не ",
-)
 _TASK_WORDS: Final = tokens("todo still need needs have done remaining task remind me please must should open next will let ll")
 
 

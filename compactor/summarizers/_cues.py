@@ -10,7 +10,7 @@ from typing import Final
 
 import attrs
 
-from ._words import PUNCTUATION, word_set
+from ._words import PUNCTUATION, word_set, words_of
 
 
 @attrs.frozen
@@ -30,15 +30,16 @@ class Cues:
                 return True
         if lower.isascii():
             return False
-        for script in self.scripts:
-            if script in lower:
-                return True
-        return False
+        return any(script in lower for script in self.scripts)
+
+
+def _phrases(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, text.split("|")))
 
 
 def _cues(words: str, phrases: str = "", scripts: str = "") -> Cues:
     """Phrases are separated by ``|``: they hold spaces."""
-    return Cues(frozenset(words.split()), tuple(filter(None, phrases.split("|"))), tuple(filter(None, scripts.split("|"))))
+    return Cues(frozenset(words.split()), _phrases(phrases), _phrases(scripts))
 
 
 RULES: Final = _cues(
@@ -81,11 +82,12 @@ OPEN: Final = _cues(
     "待办|待辦|还需要|还没|尚未|未完成|剩下|やること|残って|残り|まだ|する必要|必要があり|해야 할|남은|아직|할 일|잊지 마|못 했|忘れずに|まだです|抜けて|还没|别忘|没核对|还差|還差",
 )
 DONE: Final = _cues(
-    "done finished completed complete resolved merged shipped closed implemented erledigt fertig abgeschlossen behoben "
-    "terminé terminée fini achevé résolu hecho hecha terminado completado completada resuelto готово сделано закончил "
-    "закончили завершено выполнено исправлено",
+    "done finished completed complete resolved merged shipped closed implemented written sent added removed deployed created published "
+    "uploaded cleaned renewed rotated translated archived booked delivered handled sorted erledigt fertig abgeschlossen behoben geschrieben gesendet verschickt hinzugefügt entfernt erneuert geprüft gebucht "
+    "terminé terminée fini achevé résolu envoyé écrit ajouté supprimé renouvelé réservé hecho hecha terminado completado completada enviado escrito añadido eliminado renovado reservado listo resuelto готово сделано закончил "
+    "закончили завершено выполнено исправлено отправлено отправил написано добавлено удалено обновлено обновил проверено закрыто",
     "",
-    "完成了|已完成|完成。|完成しま|搞定|做完|已经完成|完了|終わりました|終わった|済み|완료|끝났|끝냈|마쳤",
+    "完成了|已完成|完成。|完成しま|搞定|做完|已经完成|写好|发送了|更新了|清理了|办好|完了|終わりました|終わった|済み|書きました|送りました|追加しました|更新しました|整理しました|완료|했습니다|보냈|썼습|끝났|끝냈|마쳤",
 )
 NOT: Final = _cues(
     "not isn't aren't wasn't never until unless when once if nicht kein noch pas jamais aún todavía не ещё если wenn si to",
@@ -132,16 +134,26 @@ CHANGES: Final = _cues(
     "|정정|변경|이제|아니라|대신|바꿔|바뀌|수정|바꾸|바꿉|바꿨|연기|옮겼|옮기|당겨|미뤄|올렸|올려|낮춰|낮췄|잊고",
 )
 """Words that say that something is no longer as it was."""
-OLD_NEXT: Final = tuple(
-    (
-        "instead of|rather than|in place of|no longer|not|replace|replaces|forget|drop|from|statt|anstelle von|nicht mehr|nicht|vergiss"
-        "|ersetze|von|au lieu de|n'est plus|oublie|remplace|plutôt que|en lugar de|en vez de|ya no es|no es|olvida|reemplaza|вместо"
-        "|больше не|не|забудь|замени|не использовать|不用|别管|把|不是|不再是|取代"
-    ).split("|")
+_NOW: Final = _phrases("now |now, |jetzt |maintenant |ahora |теперь |сейчас |现在|今から|이제 ")
+
+
+def has_changed(lower: str, words: frozenset[str]) -> bool:
+    """True when a sentence says that something is no longer as it was. "Now open the file" does not."""
+    return CHANGES.found(lower, words) and not (lower.startswith(_NOW) and not CHANGES.found(rest := lower[5:], words_of(rest)))
+
+
+OLD_NEXT: Final = _phrases(
+    "instead of|rather than|in place of|no longer|not|replace|replaces|forget|drop|statt|anstelle von|"
+    "nicht mehr|nicht|vergiss|ersetze|au lieu de|n'est plus|oublie|remplace|plutôt que|en lugar de|"
+    "en vez de|ya no es|no es|olvida|reemplaza|вместо|больше не|не|забудь|замени|не использовать|不用|别管|把|"
+    "不是|不再是|取代"
 )
 """What stands before an old value that is about to be replaced."""
-OLD_BEFORE: Final = tuple(
-    "ではなく|じゃなく|の代わり|は忘れ|가 아니라|이 아니라|는 아니|대신|는 잊|을 잊|is out|was wrong|is wrong".split("|")
+OLD_FROM: Final = _phrases("from|von|vom|de|du|del|с|со|从|由")
+NEW_TO: Final = _phrases("to|auf|nach|zu|zum|in|à|au|vers|a|al|на|в|到|至|改|换|变|升|→|->|to:")
+"""What stands before an old value when one of the second kind follows it."""
+OLD_BEFORE: Final = _phrases(
+    "ではなく|じゃなく|の代わり|は忘れ|가 아니라|이 아니라|는 아니|대신|는 잊|을 잊|is out|was wrong|is wrong"
 )
 """What stands behind one."""
 
@@ -155,6 +167,14 @@ _TRIGGERS: Final = _VALUE_WORDS.union(
         for cues in (RULES, DECISIONS, OPEN, DONE, NEXT, CHANGES)
     ],
 )
+
+LIFTS: Final = _phrases(
+    "is fine|are fine|is ok|are ok|is okay|are okay|allowed again|is allowed|are allowed|no longer applies|not needed any|no need to|"
+    "lift the|you may |feel free to|ist erlaubt|sind erlaubt|wieder erlaubt|darfst du|ist in ordnung|gilt nicht mehr|est permis|"
+    "sont permis|tu peux|ne s'applique plus|está permitido|están permitidos|ya no aplica|puedes |можно |разрешено|больше не действует|"
+    "可以了|允许了|解禁|不再需要|してもいい|しても構い|許可します|解除|해도 됩니다|해도 돼|허용합니다|해제"
+)
+"""How a rule is taken back."""
 
 ANY_CUE: Final = _TRIGGERS - _VALUE_WORDS
 """Words of any kind of cue."""

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from compactor.messages import AssistantMessage, Media, ToolCall, ToolResult, UserMessage, text_of
 
-from ._cues import CHANGES, DECISIONS, DONE, FILLERS, NEXT, NOT, OPEN, REQUESTS, is_plain, is_rule
+from ._cues import DECISIONS, DONE, FILLERS, LIFTS, NEXT, NOT, OPEN, REQUESTS, has_changed, is_plain, is_rule
 from ._lines import Section, clean, shorten, written_id
 from ._tools import Deed, ends, own_words, read_call, read_outcome
-from ._values import values_of
-from ._words import folded, has_identifier, is_fact, sentences, stated, words_of
+from ._values import topic_of, values_of
+from ._words import clauses, folded, has_identifier, is_fact, sentences, stated, words_of
 from ._wrappers import own_text
 
 if TYPE_CHECKING:
@@ -94,11 +94,12 @@ def _user(text: str, id_: str, board: Board) -> None:
             quoted.append(sentence)
             inside = inside != fence
             continue
-        if not _user_sentence(sentence, id_, board):
-            said = clean(sentence)
-            if said and not is_filler(said):
-                count += 1
-                board.say(Section.GOALS, shorten(said, GOAL_MAX), (id_,), change=_changes(said))
+        # In a very long sentence each part is judged; what is nothing else stays together as the goal.
+        rest = "".join([part for part in clauses(sentence) if not _user_sentence(part, id_, board)])
+        said = clean(rest)
+        if said and not is_filler(said):
+            count += 1
+            board.say(Section.GOALS, shorten(said, GOAL_MAX), (id_,), change=_changes(said))
     rest = clean("".join(quoted))
     if rest:
         board.put(Section.GOALS, shorten(rest, GOAL_MAX), (id_,))
@@ -118,7 +119,7 @@ def is_filler(text: str) -> bool:
 
 def _changes(text: str) -> bool:
     lower = folded(text)
-    return CHANGES.found(lower, words_of(lower))
+    return has_changed(lower, words_of(lower))
 
 
 def _attachments(media: list[Media], id_: str, board: Board) -> None:
@@ -142,9 +143,12 @@ def _user_sentence(sentence: str, id_: str, board: Board) -> bool:
     words = words_of(lower)
     if is_plain(lower, words) or text.endswith(("?", "？")):
         return False
-    change = CHANGES.found(lower, words)
+    change = has_changed(lower, words)
     if is_rule(lower, words) and not _is_value(text, change=change):
         board.say(Section.CONSTRAINTS, shorten(text, RULE_MAX), (id_,), change=change)
+        return True
+    if any(phrase in lower for phrase in LIFTS) and board.lift(topic_of(text, values_of(text))):
+        board.say(Section.CONSTRAINTS, shorten(text, RULE_MAX), (id_,))
         return True
     found = stated(text)
     if DONE.found(lower, words) and not NOT.found(lower, words) and board.finish(text):
@@ -212,7 +216,7 @@ def _assistant(text: str, id_: str, board: Board) -> None:
     text = own_words(ends(text))
     facts = 0
     quoted = False
-    for sentence in sentences(text):
+    for sentence in clauses(text):
         if sentence.lstrip().startswith("```"):
             quoted = not quoted
             continue
@@ -236,7 +240,7 @@ def _assistant(text: str, id_: str, board: Board) -> None:
         if said.endswith(("?", "？")):
             continue
         said = shorten(said, STATEMENT_MAX)
-        change = CHANGES.found(lower, words)
+        change = has_changed(lower, words)
         if DECISIONS.found(lower, words):
             board.say(Section.DECISIONS, said, (id_,), "assistant", change=change)
         elif OPEN.found(lower, words) and not (change and values_of(said)) and not said.endswith((":", "：", ":**")):
@@ -282,12 +286,11 @@ def _result(message: ToolResult, deed: Deed, ids: tuple[str, str], board: Board,
             said = clean(sentence)
             if not 8 <= len(said) <= STATEMENT_MAX or _MACHINE.match(said):
                 continue
-            if deed.files or deed.command:
-                # Of what a file or a program says only whole sentences count: the rest is material.
-                if said.count(" ") < 3 and said.isascii():
-                    continue
+            # Of what a file or a program says only whole sentences count: the rest is material.
+            if (deed.files or deed.command) and said.count(" ") < 3 and said.isascii():
+                continue
             lower = folded(said)
-            if _fact(said, ids[1], "tool", board, change=CHANGES.found(lower, words_of(lower))):
+            if _fact(said, ids[1], "tool", board, change=has_changed(lower, words_of(lower))):
                 facts += 1
                 if facts == RESULT_FACTS:
                     break

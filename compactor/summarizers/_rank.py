@@ -6,6 +6,9 @@ little, in any language. Counting is cheap, so it also decides which texts of a 
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from compactor.messages import AssistantMessage, UserMessage, text_of
@@ -20,14 +23,14 @@ if TYPE_CHECKING:
 
     from compactor.messages import Message
 
-    from ._board import Entry
+    from ._entry import Entry
 
 LOOK: Final = 600
 """How much of the head and the tail of a text is counted."""
-CLOSE_MIN: Final = 640
-"""Up to so many texts are read closely whatever the budget; in a longer span it is the most telling ones."""
-CLOSE_CHARS: Final = 48
-"""One more text is read closely per so many code points of the budget."""
+CLOSE_MIN: Final = 800
+"""Up to so many sentences are read closely whatever the budget; of a longer span it is the most telling messages."""
+CLOSE_CHARS: Final = 32
+"""One more sentence is read closely per so many code points of the budget."""
 RARITY_WEIGHT: Final = 40.0
 
 BASE: Final = {
@@ -58,43 +61,46 @@ def terms(text: str) -> frozenset[str]:
     return words | frozenset(map(str.__add__, lower, lower[1:]))
 
 
+_REWRITTEN: Final = re.compile(r"\((?:assistant: |tool: )?now ")
+
+
 class Rarity:
     """In how many messages of the span each word stands."""
 
     def __init__(self, messages: Sequence[Message], carried: Iterable[str], close_max: int) -> None:
-        self.counts: dict[str, int] = {}
-        counts = self.counts
-        for text in carried:
-            for word in terms(text):
-                counts[word] = counts.get(word, 0) + 1
-        told: list[frozenset[str]] = []
-        for message in messages:
-            found = terms(text_of(message.content))
-            told.append(found)
-            for word in found:
-                counts[word] = counts.get(word, 0) + 1
+        texts = [text_of(message.content) for message in messages]
+        told = [terms(text) for text in texts]
+        self.counts = Counter(chain(chain.from_iterable(told), chain.from_iterable(map(terms, carried))))
         self.close: frozenset[int] | None = None
-        if len(messages) > close_max:
-            self.close = self._closest(messages, told, close_max)
+        sizes = [1 + max(text.count(". ") + text.count("\n") + text.count("。"), len(text) // 80) for text in texts]
+        if sum(sizes) > close_max:
+            self.close = self._closest(messages, told, sizes, close_max)
 
-    def _closest(self, messages: Sequence[Message], told: list[frozenset[str]], close_max: int) -> frozenset[int]:
+    def _closest(
+        self, messages: Sequence[Message], told: list[frozenset[str]], sizes: list[int], close_max: int
+    ) -> frozenset[int]:
         """The places of the most telling texts: rare words, cue words, the user's before others', later before earlier."""
-        counts = self.counts
+        rare = {word for word, count in self.counts.items() if count < 3}
         ranks: list[tuple[float, int]] = []
         for index, (message, words) in enumerate(zip(messages, told, strict=True)):
-            rare = len([word for word in words if counts[word] < 3])
-            value = rare / (len(words) + 4) + (0.5 if not words.isdisjoint(ANY_CUE) else 0)
+            value = len(words & rare) / (len(words) + 4) + (0 if words.isdisjoint(ANY_CUE) else 0.5)
             value += 1 if type(message) is UserMessage else 0.5 if type(message) is AssistantMessage else 0
             ranks.append((value, index))
         ranks.sort(reverse=True)
-        return frozenset([index for _value, index in ranks[:close_max]]) | {0, len(messages) - 1}
+        found = {0, len(messages) - 1}
+        for _value, index in ranks:
+            close_max -= sizes[index]
+            if close_max < 0:
+                break
+            found.add(index)
+        return frozenset(found)
 
     def of(self, text: str) -> float:
         """From 0 (everybody says that all the time) to 1 (never heard before)."""
         total, seen = 0.0, 0
         for word in terms(text):
             if word not in STOP and not word.isdecimal() and len(word) > 1:
-                total += 1 / max(self.counts.get(word, 1), 1)
+                total += 1 / (self.counts.get(word) or 1)
                 seen += 1
         return total / seen if seen else 0.0
 
@@ -112,7 +118,7 @@ def value_of(entry: Entry, rare: float) -> float:
             value -= 24 if text.endswith(("?", "？")) else 0
             value += 4 if has_identifier(text) else 0
             # Who says the same at every turn is being polite; and what was rewritten stands as news elsewhere.
-            value -= 8 * (len(entry.ids) - 1) + (12 if "(now " in text else 0)
+            value -= 8 * (len(entry.ids) - 1) + (12 if "now " in text and _REWRITTEN.search(text) else 0)
         case Section.FACTS:
             value += {"user": 30, "assistant": 4}.get(entry.role, 0) + (2 if has_identifier(text) else 0)
         case Section.DECISIONS:

@@ -11,39 +11,37 @@ from typing import Final
 
 import attrs
 
-from ._cues import CHANGES, OLD_BEFORE, OLD_NEXT
+from ._cues import CHANGES, NEW_TO, OLD_BEFORE, OLD_FROM, OLD_NEXT
 from ._words import DENSE, folded, tokens, word_set
 
 VALUES_MAX: Final = 12
 """How many values of one sentence are looked at."""
-_CLASSES: Final = {
-    word: kind
-    for kind, words in (
-        (
-            "day",
-            "monday tuesday wednesday thursday friday saturday sunday today tomorrow montag dienstag mittwoch donnerstag freitag samstag "
-            "sonntag heute morgen lundi mardi mercredi jeudi vendredi samedi dimanche lunes martes miércoles jueves viernes sábado domingo "
-            "понедельник вторник среда среду четверг пятница пятницу суббота субботу воскресенье",
-        ),
-        (
-            "colour",
-            "red green blue yellow black white grey gray orange purple pink brown teal rot grün blau gelb schwarz weiß grau rouge vert bleu "
-            "jaune noir blanc gris rojo verde azul amarillo negro blanco красный зелёный синий жёлтый чёрный белый серый",
-        ),
-        (
-            "language",
-            "english german french spanish italian dutch portuguese chinese japanese korean russian englisch deutsch französisch spanisch "
-            "anglais allemand français espagnol inglés alemán francés español английском немецком французском русском испанском",
-        ),
-        (
-            "number",
-            "two three four five six seven eight nine ten twelve zwei drei vier fünf sechs sieben acht neun zehn zwölf deux trois quatre "
-            "cinq sept huit neuf dix dos tres cuatro cinco seis siete ocho nueve diez два три четыре пять шесть семь восемь девять десять",
-        ),
-    )
-    for word in words.split()
+_CLASS_WORDS: Final = {
+    "day": (
+        "monday tuesday wednesday thursday friday saturday sunday today tomorrow montag dienstag mittwoch donnerstag "
+        "freitag samstag sonntag heute morgen lundi mardi mercredi jeudi vendredi samedi dimanche lunes martes "
+        "miércoles jueves viernes sábado domingo понедельник вторник среда среду четверг пятница пятницу суббота "
+        "субботу воскресенье"
+    ),
+    "colour": (
+        "red green blue yellow black white grey gray orange purple pink brown teal rot grün blau gelb schwarz weiß grau "
+        "rouge vert bleu jaune noir blanc gris rojo verde azul amarillo negro blanco красный зелёный синий жёлтый "
+        "чёрный белый серый"
+    ),
+    "language": (
+        "english german french spanish italian dutch portuguese chinese japanese korean russian englisch deutsch "
+        "französisch spanisch anglais allemand français espagnol inglés alemán francés español английском немецком "
+        "французском русском испанском"
+    ),
+    "number": (
+        "two three four five six seven eight nine ten twelve zwei drei vier fünf sechs sieben acht neun zehn zwölf deux "
+        "trois quatre cinq sept huit neuf dix dos tres cuatro cinco seis siete ocho nueve diez два три четыре пять "
+        "шесть семь восемь девять десять"
+    ),
 }
+_CLASSES: Final = {word: kind for kind, words in _CLASS_WORDS.items() for word in words.split()}
 """Closed classes of plain words, where another word of the class is another value."""
+_DAYS: Final = frozenset("周星月火水木金土日월화수목금토일")
 _RUN: Final = re.compile(
     r"(?:周|星期)[一二三四五六日天]|[月火水木金土日]曜|[월화수목금토일]요일|[A-Za-z0-9À-ɏЀ-ӿ_~/\\$€£#@](?:[A-Za-z0-9À-ɏЀ-ӿ_~/\\$€£@.+%'-]*[A-Za-z0-9À-ɏЀ-ӿ_/%€])?|[`\"“„«「『][^`\"”“»」』\n]{1,60}[`\"”»」』]"
 )
@@ -75,10 +73,15 @@ def values_of(text: str) -> tuple[Value, ...]:
     found: list[Value] = []
     dense = not text.isascii() and DENSE.search(text) is not None
     for match in _RUN.finditer(text):
-        run, start, end = match[0], match.start(), match.end()
-        kind = _CLASSES.get(run.lower()) or _kind(run, initial=start == 0 and not dense)
+        run = match[0]
+        # Most runs are plain words, and this is the hottest loop of the digest.
+        if run.islower() and run.isalpha():
+            kind = _CLASSES.get(run)
+        else:
+            kind = _CLASSES.get(run.lower()) or _kind(run, initial=match.start() == 0 and not dense)
         if kind is None:
             continue
+        start, end = match.span()
         if kind == "number":
             unit = _UNIT.match(text, end)
             if unit is not None and (unit[2] or unit[1].lower() in _UNITS):
@@ -94,6 +97,8 @@ def values_of(text: str) -> tuple[Value, ...]:
 
 def _kind(run: str, *, initial: bool) -> str | None:
     """What a run of characters is, by its shape; None for a plain word."""
+    if run[0] in _DAYS:
+        return "day"
     if run[0] in '`"“„«「『':
         return "quoted"
     if run.isalpha():
@@ -152,6 +157,8 @@ def old_value(text: str, values: tuple[Value, ...]) -> Value | None:
     for value in values:
         before = lower[max(0, value.start - 24) : value.start].rstrip(" `\"'„“«「(:")
         after = lower[value.end : value.end + 12].lstrip(" `\"'”»」)")
+        if before.endswith(OLD_FROM) and after.startswith(NEW_TO):
+            return value
         for marker in OLD_NEXT:
             if before.endswith(marker) and (
                 not marker.isalpha() or not before[: -len(marker)][-1:].isalpha() or not marker.isascii()

@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-import attrs
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -102,6 +100,24 @@ def sentences(text: str) -> Iterator[str]:
         start = match.end()
     if start < len(text):
         yield text[start:]
+
+
+LONG: Final = 240
+_CLAUSE: Final = re.compile(r"[;；,，、:—–]\s?|\s[-–—]\s")
+
+
+def clauses(text: str) -> Iterator[str]:
+    """Sentences, and of very long ones their parts: what matters often stands in the middle of one."""
+    for sentence in sentences(text):
+        if len(sentence) <= LONG:
+            yield sentence
+            continue
+        start = 0
+        for match in _CLAUSE.finditer(sentence):
+            if match.end() - start >= LONG // 3:
+                yield sentence[start : match.end()]
+                start = match.end()
+        yield sentence[start:]
 
 
 # What stands between a subject and its value. Only tried at spaces, so that it stays cheap.

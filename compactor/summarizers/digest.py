@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
-from ._board import Board, Entry, key_of, normal
+from ._board import Board, key_of, normal
+from ._entry import Entry
 from ._extract import extract
 from ._lines import ELLIPSIS, SIGNED, Section, clean, left_out, read_digest, read_title, shorten, title, write_line, written_id
 from ._rank import CLOSE_CHARS, CLOSE_MIN, FIRST_GOAL, LAST_GOAL, Rarity, value_of
@@ -82,8 +83,10 @@ def _read_previous(summary: Summary | None, board: Board) -> int:
         lines, board.dropped, foreign = read_digest(summary.content)
         for line in lines:
             # Neighbours of one message are written on one line, and are statements of their own again here.
-            parts = sentences(line.text) if line.section is Section.GOALS else (line.text,)
-            for text in filter(None, map(str.strip, parts)):
+            parts = [part.strip() for part in sentences(line.text)] if line.section is Section.GOALS else [line.text]
+            if "```" in line.text or len(set(parts)) < len(parts):
+                parts = [line.text]
+            for text in filter(None, parts):
                 entry = board.put(line.section, text, line.ids, line.role, key_of(line.section, text))
                 if entry is not None and line.section in _STATEMENTS:
                     board.describe(entry)

@@ -1,0 +1,144 @@
+"""One line on the board, and when a later one contradicts it.
+
+Two lines are compared by their topics and the kinds of their values; what is decided here is decided without knowing
+what else stands on the board.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import attrs
+
+from ._lines import ROLES, Section
+from ._values import NAME_KINDS, Value
+from ._words import DENSE, WORD, folded, tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+RANK: Final = {role: rank for rank, role in enumerate(ROLES)}
+"""Who may unsay whom."""
+
+
+@attrs.define(eq=False)
+class Entry:
+    """One line in the making. *at* orders all lines by when they were last said."""
+
+    section: Section
+    text: str
+    ids: tuple[str, ...]
+    role: str
+    at: int
+    about: frozenset[str] | None = None
+    """The tokens of an open task, once they were needed."""
+    key: tuple[str, str] = ("", "")
+    values: tuple[Value, ...] = ()
+    topic: frozenset[str] = frozenset()
+    gone: bool = False
+    """True when a later statement took its place."""
+
+
+def is_distinct(value: Value) -> bool:
+    """True when a value is hardly there by chance: a path, a version, a full name, a long number."""
+    return len(value.key) >= 4 and value.kind not in ("name", "quoted")
+
+
+def _names(line: Entry, other: Entry) -> set[str]:
+    """The names in a line that the other one does not hold, in any spelling."""
+    lower = folded(other.text)
+    return {value.key for value in line.values if value.kind in NAME_KINDS and value.key not in lower}
+
+
+def has_other(old: Value, values: Iterable[Value]) -> bool:
+    return any(value.kind == old.kind and value.key != old.key for value in values)
+
+
+def contradiction(news: Entry, entry: Entry, *, change: bool) -> tuple[Value, Value] | None:
+    """The old and the new value when *news* gives another value of the same kind to what *entry* is about."""
+    if RANK[news.role or "user"] < RANK[entry.role or "user"] and not change:
+        return None
+    common, mine, theirs = len(news.topic & entry.topic), len(news.topic), len(entry.topic)
+    mine_only = _names(news, entry)
+    names = mine_only | _names(entry, news)
+    if names:
+        # Different names are different values, not different things that are spoken about.
+        apart = tokens(" ".join(names))
+        mine, theirs = len(news.topic - apart) or 1, len(entry.topic - apart) or 1
+        common = len((news.topic & entry.topic) - apart)
+    is_dense = DENSE.search(news.text) is not None
+    if change:
+        # "The EU limit" and "the US limit" differ in one word each, and are two things.
+        two_things = not is_dense and max(mine, theirs) <= 4 and common < min(mine, theirs)
+        if two_things or not (2 * common >= mine or 3 * common >= 2 * theirs):
+            return None
+    elif not _is_same_with_one_change(news, entry, common):
+        return None
+    held = {value.key for value in entry.values}
+    said = {value.key for value in news.values}
+    # Where two names differ on both sides, it is not known which one is the thing and which one its value.
+    several = len(mine_only) > 1 and len(names - mine_only) > 1
+    for new in reversed(news.values):
+        if new.key in held or (several and new.kind in NAME_KINDS):
+            continue
+        old = [value for value in entry.values if value.kind == new.kind and value.key not in said]
+        if len(old) > 1 and theirs > 4:
+            old = [min(old, key=lambda value: _distance(entry.text, value, news.topic))]
+        if old:
+            return old[0], new
+    return None
+
+
+def is_set_anew(news: Entry, entry: Entry) -> bool:
+    """True when short news about a thing give it a value, of whatever kind, and *entry* is the line that gave it another."""
+    if not entry.key[0].startswith("=") or RANK[news.role or "user"] < RANK[entry.role or "user"]:
+        return False
+    about = tokens(entry.key[0])
+    held = {value.key for value in entry.values}
+    return about <= news.topic and len(news.topic) <= len(about) + 2 and any(value.key not in held for value in news.values)
+
+
+def _is_same_with_one_change(news: Entry, entry: Entry, common: int) -> bool:
+    """True for two facts that say the same but for one value: without a word of change nothing less will do."""
+    if news.section is not Section.FACTS or entry.section in (Section.CONSTRAINTS, Section.OPEN):
+        return False
+    if 4 * common < 3 * len(news.topic) or 4 * common < 3 * len(entry.topic):
+        return False
+    said, held = {value.key for value in news.values}, {value.key for value in entry.values}
+    return len(said - held) == 1 and len(held - said) == 1
+
+
+def _distance(text: str, value: Value, topic: frozenset[str]) -> int:
+    """How far a value stands from the words of a topic."""
+    lower = folded(text)
+    places = [at for word in topic if (at := lower.find(word)) >= 0]
+    return min([abs(at - value.start) for at in places], default=len(text))
+
+
+_OLD_WORDS: Final = 3
+
+
+def replaced_words(text: str) -> frozenset[str]:
+    """The words that a sentence names as replaced, behind "instead of" and its like."""
+    lower = folded(text)
+    for marker in _REPLACING:
+        at = lower.find(marker)
+        if at >= 0:
+            rest = WORD.findall(lower[at + len(marker) : at + len(marker) + 60])[:_OLD_WORDS]
+            return tokens(" ".join(rest)[:40]) - tokens("for in the a please")
+    return frozenset()
+
+
+_REPLACING: Final = (
+    "instead of ",
+    "rather than ",
+    "no longer ",
+    " statt ",
+    "nicht mehr ",
+    "au lieu de ",
+    "plutôt que ",
+    "en lugar de ",
+    "en vez de ",
+    "вместо ",
+    "больше не ",
+)
