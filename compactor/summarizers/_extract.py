@@ -296,7 +296,7 @@ def _result(message: ToolResult, deed: Deed, ids: tuple[str, str], board: Board,
                     break
 
 
-_MACHINE: Final = re.compile(r"[{}\[\]|<]|\d{4}-\d\d-\d\d|[\w.-]{1,40} {0,20}[|=({]|.{0,60} \| ")
+_MACHINE: Final = re.compile(r"[{}\[\]|<]|\d{4}-\d\d-\d\d|[\w.-]{1,40} {0,20}(?:[|({]|= ?[\w.]{1,40}\()|.{0,60} \| ")
 """How lines begin that programs write for programs: JSON, tables, logs, code."""
 
 

@@ -185,6 +185,8 @@ class _Page:
         opened: set[Section] = set()
         chosen: list[tuple[Entry, str]] = []
         for entry in self._ranked():
+            # Where lines compete, one citation each has to do: the latest leads to the others.
+            entry.ids = entry.ids[-1:]
             section, text = entry.section, entry.text
             fixed = len(write_line("", entry.ids, entry.role if section in SIGNED else "")) + 1
             if section not in opened:

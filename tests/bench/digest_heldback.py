@@ -134,6 +134,7 @@ task: N'oublie pas d'*inviter les auditeurs*.
 task: Personne n'a *mis à jour les tarifs*.
 preference: J'aime mieux *un seul grand tableau*.
 preference: Les dates au *format ISO*, si possible.
+preference: Épargne-moi les *émojis* dans les résumés.
 old: Pour le moment {n} est à {v}.
 old: Prépare tout avec {v} comme {n}.
 new: Oublie {o}, {n} sera {v}.
@@ -171,6 +172,7 @@ task: No olvides *invitar a los auditores*.
 task: Nadie ha *actualizado la lista de precios*.
 preference: Me gusta más *una sola tabla larga*.
 preference: Las fechas en *formato ISO*, si puedes.
+preference: En los resúmenes los *emojis* me sobran.
 old: De momento {n} está en {v}.
 old: Prepara todo con {v} como {n}.
 new: Olvida {o}, {n} será {v}.
@@ -208,6 +210,7 @@ task: 别忘了*邀请审计员*。
 task: *价目表*到现在没人更新。
 preference: 我宁愿看*一张大表*。
 preference: 日期写成*年月日*的格式。
+preference: 总结里的*表情符号*看着烦。
 old: {n}眼下是{v}。
 old: 按{v}这个{n}准备好给我预览。
 new: 别管{o}了，{n}要用{v}。
@@ -245,6 +248,7 @@ task: *監査人の招待*を忘れずに。
 task: *価格表*を誰も更新していません。
 preference: *大きな表一つ*のほうがうれしい。
 preference: 日付は*ISO形式*で書いてほしい。
+preference: 要約に*絵文字*があると読みにくいです。
 old: 今のところ{n}は{v}です。
 old: {n}を{v}として一通り準備して。
 new: {o}は忘れて、{n}は{v}になります。
@@ -282,6 +286,7 @@ task: *감사관 초대* 잊지 마세요.
 task: *가격표*는 아무도 안 고쳤네요.
 preference: *큰 표 하나*가 더 낫더라고요.
 preference: 날짜는 *ISO 형식*으로 부탁해요.
+preference: 요약에 *이모지*가 있으면 산만해요.
 old: 지금은 {n}가 {v}예요.
 old: {n} {v} 기준으로 전부 준비해 줘.
 new: {o}는 잊고 {n}는 {v}로 해요.
@@ -319,6 +324,7 @@ task: Не забудь *пригласить аудиторов*.
 task: *Прайс-лист* так никто и не обновил.
 preference: Мне милее *одна длинная таблица*.
 preference: Даты в *формате ISO*, если можно.
+preference: *Смайлики* в отчётах меня раздражают.
 old: Сейчас {n} {v}.
 old: Подготовь всё, исходя из {v} ({n}).
 new: Забудь {o}, {n} будет {v}.
