@@ -26,6 +26,8 @@ class Ids:
     _calls: set[str] = attrs.field(factory=set)
     _renamed: dict[str, list[str]] = attrs.field(factory=dict)
     """Original call id → the ids that it was given, oldest first."""
+    replies: int = 0
+    """How many assistant messages there were, hidden ones included: a turn ends when one more comes."""
 
     def note(self, kind: EventType, seq: int, data: dict[str, Any]) -> None:
         """Remember what the event *seq* uses."""
@@ -34,6 +36,7 @@ class Ids:
         self._seqs[data["id"]] = seq
         if data["role"] != "assistant":
             return
+        self.replies += 1
         originals = data.get("meta", {}).get(RENAMED, {})
         for block in data["content"]:
             if block["type"] == "toolCall":
@@ -46,6 +49,7 @@ class Ids:
         del self._seqs[data["id"]]
         if data["role"] != "assistant":
             return
+        self.replies -= 1
         originals = data.get("meta", {}).get(RENAMED, {})
         for block in reversed(data["content"]):
             if block["type"] == "toolCall":

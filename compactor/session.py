@@ -23,7 +23,7 @@ from .context import ActiveContext, BudgetOptions, Contextual, SummaryRequest, b
 from .errors import CompactionError, ErrorCode
 from .ledger import Lease, Ledger, check_session_id
 from .machine import GRACE, Machine, require_trio
-from .messages import AssistantMessage, Message, ToolResult
+from .messages import Message, ToolResult
 from .outcomes import Committed, Missed, Outcome, TransitionRecord
 from .phases import Phase
 from .plain import SESSION_LIMITS
@@ -347,7 +347,7 @@ class Session:
         self._check_usable()
         self._actor.check_reentrant("compact")
         if trigger == OVERFLOW:
-            replies = sum(type(message) is AssistantMessage for message in self.context.messages)
+            replies = self._writer.replies
             if self._overflowed == replies:
                 return self._actor.refused_twice()
             self._overflowed = replies

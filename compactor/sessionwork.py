@@ -184,8 +184,10 @@ class SessionWork:
         """The policy's numbers for *context*; after an overflow half of what the provider refused is a new beginning."""
         options = self.session.sizing.options(context)
         if self.request.trigger == "overflow":
-            half = max(options.summary_max_units, self.base.units // 2)
-            options = attrs.evolve(options, target_units=min(options.target_units, half))
+            # The summary's room shrinks, too: a policy for a larger window may allow more than there is in all.
+            half = max(1, self.base.units // 2)
+            room = min(options.summary_max_units, max(1, half // 4))
+            options = attrs.evolve(options, target_units=min(options.target_units, half), summary_max_units=room)
         return options
 
     async def _lock(self, run: Run) -> Signal:

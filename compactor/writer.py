@@ -72,6 +72,11 @@ class Writer:
         """The session's id."""
         return self.lease.session_id
 
+    @property
+    def replies(self) -> int:
+        """How many assistant messages were ever appended; no compaction takes one away."""
+        return self._ids.replies
+
     def publish(self, context: ActiveContext) -> None:
         """The one assignment of ``snapshot``."""
         self.snapshot = self.context = context
