@@ -11,7 +11,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from ._cues import OPEN, RULES
-from ._entry import RANK, Entry, contradiction, has_other, is_distinct, is_set_anew, replaced_words
+from ._entry import RANK, Entry, contradiction, has_other, is_distinct, is_set_anew, replaced_words, replaces_known
 from ._lines import ROLES, Section, chosen
 from ._values import Value, old_value, successor, topic_of, values_of
 from ._words import KEY_MAX, WORD, folded, has_identifier, stated, tokens, word_set, words_of
@@ -104,7 +104,9 @@ class Board:
         if old is not None and not change and not (old.key in self._by_value and has_other(old, values)):
             old = None
         is_named = old is not None
-        old = old or (self._known(values) if change else None)
+        if old is None and (change or (len(values) > 1 and not news.role) or news.role == "user"):
+            old = self._known(values)
+            old = old if old is None or change or replaces_known(news.text, old, values) else None
         new = successor(old, tuple(values)) if old else None
         if old is not None and new is not None:
             self._retire(old, new, news, is_named=is_named)

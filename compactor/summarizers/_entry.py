@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import attrs
 
 from ._lines import ROLES, Section
-from ._values import NAME_KINDS, Value
+from ._values import NAME_KINDS, Value, topic_of
 from ._words import DENSE, WORD, folded, tokens
 
 if TYPE_CHECKING:
@@ -99,13 +99,78 @@ def is_set_anew(news: Entry, entry: Entry) -> bool:
 
 
 def _is_same_with_one_change(news: Entry, entry: Entry, common: int) -> bool:
-    """True for two facts that say the same but for one value: without a word of change nothing less will do."""
+    """True for facts that say the same but for one value: without a word of change nothing less will do."""
     if news.section is not Section.FACTS or entry.section in (Section.CONSTRAINTS, Section.OPEN):
         return False
-    if 4 * common < 3 * len(news.topic) or 4 * common < 3 * len(entry.topic):
-        return False
     said, held = {value.key for value in news.values}, {value.key for value in entry.values}
-    return len(said - held) == 1 and len(held - said) == 1
+    if 4 * common >= 3 * len(news.topic) and 4 * common >= 3 * len(entry.topic):
+        return len(said - held) == 1 and len(held - said) == 1
+    # "The retry limit is 105" also corrects "build it with 238 as the retry limit": the same noun, right beside the value.
+    if news.role != "user" or len(said) != 1 or not 0 < len(news.topic) <= 4 or not news.topic <= entry.topic:
+        return False
+    kind = news.values[0].kind
+    same = [value for value in entry.values if value.kind == kind]
+    return kind not in NAME_KINDS and len(same) == 1 and _is_beside(entry.text, same[0], news.topic)
+
+
+def _is_beside(text: str, value: Value, topic: frozenset[str]) -> bool:
+    """True when nothing that means something stands between a value and a word of a topic."""
+    before = topic_of(text[max(0, value.start - NEAR) : value.start], ())
+    after = topic_of(text[value.end : value.end + NEAR], ())
+    return _last_is(text[: value.start], topic, before) or _first_is(text[value.end :], topic, after)
+
+
+def _last_is(text: str, topic: frozenset[str], near: frozenset[str]) -> bool:
+    words = [word for word in WORD.findall(folded(text[-NEAR:])) if tokens(word) & near]
+    return bool(words) and not tokens(words[-1]).isdisjoint(topic)
+
+
+def _first_is(text: str, topic: frozenset[str], near: frozenset[str]) -> bool:
+    words = [word for word in WORD.findall(folded(text[:NEAR])) if tokens(word) & near]
+    return bool(words) and not tokens(words[0]).isdisjoint(topic)
+
+
+def replaces_known(text: str, old: Value, values: Iterable[Value]) -> bool:
+    """True when a sentence sets exactly one other value against a known one, without listing both: "forget 8080, take 9090"."""
+    if old.kind in NAME_KINDS or old.kind in ("path", "code", "day", "quoted"):
+        return False
+    same = [value for value in values if value.kind == old.kind]
+    if len(same) != 2 or same[0].key == same[1].key:
+        return False
+    between = folded(text[same[0].end : same[1].start]).strip(" `\"'")
+    return between not in LISTING
+
+
+NEAR: Final = 48
+LISTING: Final = frozenset(
+    (
+        "and",
+        "or",
+        ",",
+        "-",
+        "–",
+        "und",
+        "oder",
+        "bis",
+        "et",
+        "ou",
+        "y",
+        "o",
+        "и",
+        "или",
+        "和",
+        "或",
+        "、",
+        "と",
+        "や",
+        "와",
+        "과",
+        "및",
+        "/",
+        "&",
+    )
+)
+"""What stands between values that are listed side by side."""
 
 
 def _distance(text: str, value: Value, topic: frozenset[str]) -> int:

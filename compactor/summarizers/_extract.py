@@ -15,7 +15,7 @@ from ._cues import DECISIONS, DONE, FILLERS, LIFTS, NEXT, NOT, OPEN, REQUESTS, h
 from ._lines import Section, clean, shorten, written_id
 from ._tools import Deed, ends, own_words, read_call, read_outcome
 from ._values import topic_of, values_of
-from ._words import clauses, folded, has_identifier, is_fact, sentences, stated, words_of
+from ._words import DENSE, clauses, folded, has_identifier, is_fact, sentences, stated, words_of
 from ._wrappers import own_text
 
 if TYPE_CHECKING:
@@ -257,10 +257,15 @@ def _fact(text: str, id_: str, role: str, board: Board, *, change: bool) -> bool
     if found is not None and (is_fact(text, found) if text.isascii() else has_identifier(found[1])):
         board.say(Section.FACTS, text, (id_,), role, change=change, key=f"={found[0]}")
         return True
-    if not values_of(text):
+    if not values_of(text) and not (role == "assistant" and _tells(text)):
         return False
     board.say(Section.FACTS, text, (id_,), role, change=change)
     return True
+
+
+def _tells(text: str) -> bool:
+    """True when a sentence is long enough to tell something."""
+    return text.count(" ") >= 3 or (not text.isascii() and len(text) >= 8 and DENSE.search(text) is not None)
 
 
 # ---------------------------------------------------------------------------------------------------------- tools
