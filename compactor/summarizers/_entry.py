@@ -12,7 +12,7 @@ import attrs
 
 from ._lines import ROLES, Section
 from ._values import NAME_KINDS, Value, topic_of
-from ._words import DENSE, WORD, folded, tokens
+from ._words import DENSE, WORD, folded, tokens, word_set, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -100,13 +100,49 @@ def is_set_anew(news: Entry, entry: Entry) -> bool:
 
 def _is_same_with_one_change(news: Entry, entry: Entry, common: int) -> bool:
     """True for facts that say the same but for one value: without a word of change nothing less will do."""
-    if news.section is not Section.FACTS or entry.section in (Section.CONSTRAINTS, Section.OPEN):
+    if entry.section in (Section.CONSTRAINTS, Section.OPEN):
         return False
+    if news.section is not Section.FACTS or news.role != "user":
+        return _is_same_noun(news, entry) if news.section is Section.GOALS else _is_repeated(news, entry, common)
+    return _is_repeated(news, entry, common) or _is_stated_anew(news, entry) or _is_same_noun(news, entry)
+
+
+def _is_repeated(news: Entry, entry: Entry, common: int) -> bool:
+    """Two facts in the same words, but for one value."""
     said, held = {value.key for value in news.values}, {value.key for value in entry.values}
-    if 4 * common >= 3 * len(news.topic) and 4 * common >= 3 * len(entry.topic):
-        return len(said - held) == 1 and len(held - said) == 1
-    # "The retry limit is 105" also corrects "build it with 238 as the retry limit": the same noun, right beside the value.
-    if news.role != "user" or len(said) != 1 or not 0 < len(news.topic) <= 4 or not news.topic <= entry.topic:
+    if news.section is not Section.FACTS or 4 * common < 3 * len(news.topic) or 4 * common < 3 * len(entry.topic):
+        return False
+    return len(said - held) == 1 and len(held - said) == 1
+
+
+def _is_same_noun(news: Entry, entry: Entry) -> bool:
+    """True for "start with a quota of 374 MB" and "the quota, by the way: 130 MB": one noun beside two amounts, in other words.
+
+    The same words around both would be two requests of a list ("look at page 3", "look at page 4"), and so would "also".
+    """
+    shared = news.topic & entry.topic
+    # With a word of its own on either side they may be two things that are spoken about alike.
+    is_one_thing = shared in (news.topic, entry.topic) and news.topic != entry.topic
+    if not is_one_thing or len(shared) < (3 if DENSE.search(news.text) else 2) or 2 * len(shared) < len(news.topic):
+        return False
+    if not words_of(folded(news.text)).isdisjoint(_ALSO):
+        return False
+    new = [value for value in news.values if value.kind.startswith(_AMOUNTS)]
+    if len(new) != 1:
+        return False
+    old = [value for value in entry.values if value.kind == new[0].kind]
+    return len(old) == 1 and _is_beside(entry.text, old[0], shared) and _is_beside(news.text, new[0], shared)
+
+
+_AMOUNTS: Final = ("number", "version")
+_ALSO: Final = word_set(
+    "also too another second other auch noch ebenfalls zweite aussi autre encore también otro otra ещё также другой тоже"
+)
+
+
+def _is_stated_anew(news: Entry, entry: Entry) -> bool:
+    """True for "the retry limit is 105" after "build it with 238 as the retry limit": the noun right beside the value."""
+    if len({value.key for value in news.values}) != 1 or not 0 < len(news.topic) <= 4 or not news.topic <= entry.topic:
         return False
     kind = news.values[0].kind
     same = [value for value in entry.values if value.kind == kind]
