@@ -17,11 +17,12 @@ from trio.lowlevel import enable_ki_protection
 from .asking import Asking
 from .context import ActiveContext, SummaryRequest
 from .errors import CompactionError, ErrorCode, FailureKind
+from .host import Host
 from .machine import Machine, Run
 from .outcomes import Committed, Failed, Outcome, TransitionRecord
 from .phases import Signal
 from .requests import Request
-from .sessionwork import Host, SessionWork
+from .sessionwork import SessionWork
 from .usercode import INSIDE, Box
 
 QUEUE_MAX: Final = 64

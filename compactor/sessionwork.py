@@ -6,8 +6,7 @@ writer lock, and after a write there is no checkpoint until the consequence has 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Protocol, assert_never
+from typing import assert_never
 
 import attrs
 import trio
@@ -15,56 +14,16 @@ import trio
 from .asking import Asking
 from .context import ActiveContext, BudgetOptions, SummaryRequest, choose_boundary, compacted, record_to_plain
 from .errors import CompactionError, ErrorCode, FailureKind, kind_name
-from .ledger import Draft, Event, EventType, Lease, Ledger, Replace
+from .host import Host
+from .ledger import Draft, Event, EventType, Replace
 from .machine import Run, failed
-from .messages import Message, Summary
+from .messages import Summary
 from .outcomes import Committed, Unchanged
 from .phases import Effect, Signal
-from .policy import Sizing
 from .requests import Request
+from .units import summary_units
 from .usercode import Ended, start, wait
 from .verdicts import read_summary_text
-
-
-class Host(Protocol):
-    """What a run needs of its session."""
-
-    unwritable: str | None
-    """Why nothing may be written any more."""
-
-    @property
-    def id(self) -> str:
-        """The session's id."""
-
-    @property
-    def context(self) -> ActiveContext:
-        """What the model would be sent now."""
-
-    @property
-    def store(self) -> Ledger:
-        """Where events go."""
-
-    @property
-    def lease(self) -> Lease:
-        """The right to write them."""
-
-    @property
-    def sizing(self) -> Sizing:
-        """The budget or policy."""
-
-    @property
-    def writing(self) -> trio.Lock:
-        """Held from checking a write to applying it."""
-
-    @property
-    def after_commit(self) -> Callable[[Committed], Any] | None:
-        """What to call after a commit; its messages are appended."""
-
-    async def append(self, *messages: Any) -> tuple[Message, ...]:
-        """Append messages."""
-
-    def publish(self, context: ActiveContext) -> None:
-        """Make *context* the snapshot."""
 
 
 @attrs.define(eq=False)
@@ -175,6 +134,17 @@ class SessionWork:
                 fix="raise the target, unpin requirements, or keep fewer recent messages",
             )
             return Signal.NO_PROGRESS
+        # A summary that costs as much as what it hides would gain nothing: the summarizer is told so before it is paid.
+        hiding = messages.units_before(boundary) + (summary_units(self.base.summary) if self.base.summary else 0)
+        if hiding - 1 <= 5 + len(self.summary_id):
+            run.fail(
+                ErrorCode.BOUNDARY_UNAVAILABLE,
+                f"what could be hidden costs {hiding:,} units, no more than a summary",
+                kind=FailureKind.NOTHING_TO_CUT,
+                fix="append more first",
+            )
+            return Signal.NOTHING_TO_CUT
+        self.options = attrs.evolve(options, summary_max_units=min(options.summary_max_units, hiding - 1))
         run.boundary = boundary
         self.hidden = tuple(surface.order[: boundary + (self.base.summary is not None)])
         self.generation = surface.generation

@@ -45,6 +45,7 @@ ORDER = [
     "asking",
     "writer",
     "requests",
+    "host",
     "sessionwork",
     "actor",
     "compaction",

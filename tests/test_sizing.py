@@ -76,3 +76,23 @@ async def test_after_an_overflow_the_summary_is_judged_by_the_halved_target() ->
         outcome = await session.compact(trigger="overflow")
         assert isinstance(outcome, Committed), outcome
         assert outcome.record.units_after <= units // 2
+
+
+async def test_a_forced_run_tells_the_summarizer_to_stay_below_what_it_hides() -> None:
+    budget = Budget(100_000, retain_recent_messages=1)
+    summarizer = scripted("s")
+    async with open_session(policy=budget, summarizer=summarizer, auto=False) as session:
+        await session.append(*[UserMessage("x" * 20, id=f"m{number}") for number in range(4)])
+        outcome = await session.compact(force=True)
+        assert isinstance(outcome, Committed)
+        hidden = 3 * (4 + 2 + 20)
+        assert summarizer.requests[0].max_summary_units == hidden - 1
+
+
+async def test_what_costs_less_than_any_summary_is_not_hidden() -> None:
+    async with open_session(policy=Budget(100_000, retain_recent_messages=1), auto=False) as session:
+        await session.append(UserMessage("", id="a"), UserMessage("b", id="b"))
+        outcome = await session.compact(force=True)
+        assert isinstance(outcome, Failed)
+        assert outcome.kind == "nothing_to_cut"
+        assert "no more than a summary" in outcome.error.message

@@ -82,8 +82,8 @@ def _version() -> str:
 def _group() -> None:
     """Compact the session of an LLM agent: commit after validate, cancel at any time, delete nothing.
 
-    FILE is a Pi session (JSONL), OpenAI chat JSON or this program's own JSON; its contents tell which. - is standard
-    input; --sample takes a packaged session instead of a FILE.
+    FILE is a session of Pi or Claude Code (JSONL), messages of OpenAI or Anthropic as JSON, or this program's own JSON;
+    its contents tell which. - is standard input; --sample takes a packaged session instead of a FILE.
     """
 
 
