@@ -27,7 +27,7 @@ _silent.addHandler(logging.NullHandler())
 class Logger(Protocol):
     """What is needed of a logger: structlog's ``info(event, **fields)``."""
 
-    def info(self, event: str, /, **fields: Any) -> Any:
+    def info(self, event: str, **fields: Any) -> Any:
         """Log one event."""
 
 

@@ -95,7 +95,7 @@ def sequence() -> str:
     records: list[dict[str, Any]] = []
 
     class Recorder:
-        def info(self, _event: str, **fields: Any) -> None:
+        def info(self, event: str, **fields: Any) -> None:  # noqa: ARG002 - the protocol names it
             records.append(fields)
 
     async def main() -> None:
