@@ -656,3 +656,27 @@ def test_every_export_is_checked(monkeypatch, name, where):
 )
 def test_a_stored_conversation_is_told_by_its_contents(data, name):
     assert detect(json.dumps(data), whole=True).format == name
+
+
+@pytest.mark.parametrize(
+    ("name", "items"),
+    [
+        (
+            "anthropic",
+            [{"role": "user", "content": [{"type": True}, {"type": 7}, {"type": "text", "text": 7}, {"type": "tool_use"}, "x"]}],
+        ),
+        ("openai-responses", [{"type": "computer_call", "call_id": ""}, {"type": "computer_call_output", "call_id": ""}]),
+        (
+            "openai-responses",
+            [{"type": "computer_call_output", "call_id": {}}, {"type": "mcp_approval_response", "approval_request_id": [7]}],
+        ),
+        (
+            "openai-chat",
+            [{"role": "assistant", "content": None, "refusal": ""}, {"role": "assistant", "content": None, "refusal": 7}],
+        ),
+    ],
+)
+def test_no_odd_item_of_a_log_can_break_an_export(name, items):
+    found = parse_messages(name, items)
+    for other in LIVE:
+        rendered(other, *found.messages)

@@ -401,9 +401,7 @@ async def test_cancelled_at_any_step_means_not_recorded():
 
 @each
 async def test_an_overflow_compacts_once_and_fails_for_good_in_the_same_turn(client):
-    async with live(
-        client, policy=Budget(50_000, retain_recent_messages=2), auto=False
-    ) as session:
+    async with live(client, policy=Budget(50_000, retain_recent_messages=2), auto=False) as session:
         for number in range(20):
             await session.append(client.user("x" * 80), client.said(number, "y" * 80))
         await session.append(client.user("go"))

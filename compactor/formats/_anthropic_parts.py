@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 ANTHROPIC: Final = "anthropic"
 OPAQUE: Final = "anthropic:"
-_OURS: Final = (None, "text", "thinking", "redacted_thinking", "tool_use", "tool_result")
+_OURS: Final = ("text", "thinking", "redacted_thinking", "tool_use", "tool_result")
 """Types that have a noun: what is opaque under such a name is broken, and would break a request."""
 _DATA: Final = "data:"
 
@@ -204,7 +204,7 @@ def _wire_plain(block: Block, extra: object, lost: Counter[str]) -> dict[str, An
             wire = _wire_media(block, rest)
             lost["media_left_out"] += wire is None
             return wire
-        case Opaque() if block.kind.startswith(OPAQUE) and block.data.get("type") not in _OURS:
+        case Opaque() if block.kind.startswith(OPAQUE) and text_or(block.data.get("type"), "text") not in _OURS:
             found: dict[str, Any] = thaw(block.data)
             return found
         case _:

@@ -60,7 +60,7 @@ class Export:
         self._drop_held()
         item = _client_item(message)
         if item is not None:
-            known = item.get("call_id") in self._called or item.get("approval_request_id") in self._called
+            known = text_or(item.get("call_id"), text_or(item.get("approval_request_id"))) in self._called
             self._lost["opaque_left_out"] += not known
             self._called.discard(text_or(item.get("call_id")))
             self.items += [item] if known else []
@@ -150,7 +150,8 @@ class Export:
             out = [
                 without(item, "id") for item in out if item["type"] in _OURS or (item["type"] != "reasoning" and "id" not in item)
             ]
-        self._called |= {text_or(item.get("call_id"), text_or(item.get("id"))) for item in out if item["type"] not in _OURS}
+        theirs = [item for item in out if item["type"] not in _OURS]
+        self._called |= {text_or(item.get("call_id"), text_or(item.get("id"))) for item in theirs} - {""}
         return out
 
 

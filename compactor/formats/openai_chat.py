@@ -329,7 +329,7 @@ def _said(
         custom = openai.get("customCalls", [])
         wire["tool_calls"] = [_wire_call(call, ids[call.id], custom=position in custom) for position, call in enumerate(calls)]
     wire |= _extra(message)
-    if not calls and wire["content"] is None and "refusal" not in wire:
+    if not calls and wire["content"] is None and not wire.get("refusal"):
         lost["empty_left_out"] += 1
         return []
     batch, moved = [wire], []
