@@ -31,7 +31,7 @@ _MAGIC: Final = (
     (b"PK\x03\x04", "a ZIP archive", "unpack it first"),
     (b"SQLite format 3\0", "a SQLite database", "export the session from it first"),
 )
-_KNOWN: Final = "give a Pi session (JSONL), OpenAI chat JSON, or this program's own JSON"
+_KNOWN: Final = "give a session of Pi or Claude Code (JSONL), messages of OpenAI or Anthropic, or this program's own JSON"
 
 
 def read_transcript(path: str | os.PathLike[str], *, limits: Limits = SESSION_LIMITS) -> ActiveContext:
