@@ -37,7 +37,7 @@ OVERFLOW: Final = "overflow"
 WhenRunning: TypeAlias = Literal["join", "queue", "refuse"]
 
 
-@attrs.define(eq=False, init=False)
+@attrs.define(eq=False, init=False, repr=False)
 class Actor:
     """Everything of a session that happens in its own time."""
 

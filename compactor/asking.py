@@ -15,7 +15,7 @@ from .phases import Signal
 from .usercode import Box, Ended, Unobservable, start, wait
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Asking:
     """One summarizer, where its tasks live, and how long it may take. *answer* is what it said last."""
 

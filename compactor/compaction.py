@@ -173,7 +173,7 @@ def _read_scope(value: object) -> trio.CancelScope | None:
     return value
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class _Unchanged:
     context: ActiveContext
 
@@ -184,7 +184,7 @@ class _Unchanged:
         return Signal.SETTLED
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class _OneShot:
     """The effects of one call. There is no ledger, so a marker is nothing but the fact that the run goes on."""
 

@@ -17,7 +17,7 @@ RENAMED = "renamedCalls"
 """The key in a message's ``meta`` that holds {new call id: original call id}; a renaming can be taken back."""
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Ids:
     """Which message ids and call ids a session has used, hidden ones included."""
 

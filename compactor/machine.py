@@ -26,7 +26,7 @@ Gate = Callable[[Phase, Signal], Awaitable[None]]
 """Awaited inside the run's scope before a checked row is taken; lessons and tests stand still there."""
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Run:
     """What one run knows of itself."""
 
@@ -61,7 +61,7 @@ class Work(Protocol):
         """Perform one effect."""
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Machine:
     """The phase, and the one door through which it changes."""
 

@@ -11,7 +11,7 @@ import trio
 from .outcomes import Missed, Outcome, TransitionRecord
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Request:
     """One run that was asked for. Its scope lasts as long as the most patient of its waiters."""
 
@@ -56,7 +56,7 @@ class Request:
         self.settled.set()
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Stream:
     """One watcher. It never blocks the actor: what does not fit is counted, and told as one ``Missed``."""
 

@@ -26,7 +26,7 @@ from .usercode import Ended, start, wait
 from .verdicts import read_summary_text
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class SessionWork:
     """One run of one session."""
 

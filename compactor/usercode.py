@@ -40,7 +40,7 @@ class Ended(enum.Enum):
     UNRESPONSIVE = enum.auto()
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Box:
     """What one call of user code came to."""
 

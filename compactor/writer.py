@@ -26,7 +26,7 @@ from .turns import Turn, read_live
 _REOPEN = "close the session and open it again"
 
 
-@attrs.define(eq=False, init=False)
+@attrs.define(eq=False, init=False, repr=False)
 class Writer:
     """Everything that a session writes, but for the markers and summaries of its runs."""
 

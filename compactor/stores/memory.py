@@ -12,7 +12,7 @@ from ..errors import CompactionError, ErrorCode, shown
 from ..ledger import Draft, Event, EventType, Lease, Surface, check_session_id, seal
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class _MemoryLease:
     session_id: str
     epoch: int
@@ -21,7 +21,7 @@ class _MemoryLease:
     handle: MemoryLedger = attrs.field(repr=False)
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class _Shelf:
     """All that is kept of one session."""
 
@@ -30,7 +30,7 @@ class _Shelf:
     lease: _MemoryLease | None = None
 
 
-@attrs.define(eq=False, init=False)
+@attrs.define(eq=False, init=False, repr=False)
 class MemoryLedger:
     """One handle on a ledger in memory; *share* gives a second handle on the same one, as another process would have.
 
