@@ -11,7 +11,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from ._cues import OPEN, RULES
-from ._entry import RANK, Entry, contradiction, has_other, is_distinct, is_set_anew, replaced_words, replaces_known
+from ._entry import RANK, Entry, contradiction, differing, has_other, is_distinct, is_set_anew, replaced_words, replaces_known
 from ._lines import ROLES, Section, chosen
 from ._values import Value, old_value, successor, topic_of, values_of
 from ._words import KEY_MAX, WORD, folded, has_identifier, stated, tokens, word_set, words_of
@@ -33,7 +33,7 @@ _STATES: Final = ("read", "modified", "deleted")
 class Board:
     """Lines by section and key, oldest first."""
 
-    __slots__ = ("_by_token", "_by_value", "_clock", "_failed_at", "actions", "dropped", "entries")
+    __slots__ = ("_by_token", "_by_value", "_clock", "_failed_at", "_replaced", "actions", "dropped", "entries")
 
     def __init__(self) -> None:
         self.entries: dict[Section, dict[tuple[str, str], Entry]] = {section: {} for section in Section}
@@ -41,6 +41,7 @@ class Board:
         self.actions: list[tuple[str, str]] = []
         """What changed something, with the id of its outcome: candidates for what fixed an error."""
         self._failed_at: dict[str, int] = {}
+        self._replaced: list[Entry] = []
         self._by_value: dict[str, list[Entry]] = {}
         self._by_token: dict[str, list[Entry]] = {}
         self._clock = 0
@@ -62,6 +63,7 @@ class Board:
             replaced = bucket.pop((key, other), None)
             if replaced is not None:
                 replaced.gone = True
+                self._replaced.append(replaced)
         self._clock += 1
         made = Entry(section, text, chosen(ids), role, self._clock, key=(key, role))
         bucket[key, role] = made
@@ -73,10 +75,16 @@ class Board:
         self, section: Section, text: str, ids: Iterable[str], role: str = "", *, change: bool = False, key: str = ""
     ) -> None:
         """Write a line that states something, and let it supersede what it contradicts. *change*: it says itself that things changed."""
+        self._replaced.clear()
         entry = self.put(section, text, ids, role, key)
         if entry is None:
             return
         self.describe(entry)
+        for line in self._replaced:
+            # What stood under the same key is gone already; its value may stand elsewhere.
+            old, new = differing(line.values, entry.values)
+            if old is not None and new is not None:
+                self._retire(old, new, entry)
         if entry.values:
             self._supersede(entry, change=change)
         elif change:
@@ -105,7 +113,7 @@ class Board:
             old = None
         is_named = old is not None
         if old is None and (change or (len(values) > 1 and not news.role) or news.role == "user"):
-            old = self._known(values)
+            old = self._known(news, values)
             old = old if old is None or change or replaces_known(news.text, old, values) else None
         new = successor(old, tuple(values)) if old else None
         if old is not None and new is not None:
@@ -122,13 +130,14 @@ class Board:
             if pair is not None:
                 self._retire(*pair, news, only=entry)
 
-    def _known(self, values: Iterable[Value]) -> Value | None:
+    def _known(self, news: Entry, values: Iterable[Value]) -> Value | None:
         """The one value that older lines hold, when another one of its kind is news."""
         values = list(values)
         for value in values:
-            if value.key in self._by_value and any(
-                other.kind == value.kind and other.key not in self._by_value for other in values
-            ):
+            # A plain capital may be any German noun.
+            is_plain_name = value.kind == "name" and news.text[value.start + 1 : value.end].islower()
+            is_news = any(other.kind == value.kind and other.key not in self._by_value for other in values)
+            if is_news and not is_plain_name and value.key in self._by_value:
                 return value
         return None
 
@@ -195,7 +204,7 @@ class Board:
             for entry in self._by_token.get(token, ())[-RELATED_MAX:]:
                 rest = entry.topic - old
                 is_open = not entry.gone and (entry.section is not Section.CONSTRAINTS or not news.role)
-                if is_open and old <= entry.topic and len(rest) <= 4 and (not rest or rest & news.topic):
+                if is_open and old <= entry.topic and len(rest) <= 2 + 2 * bool(rest & news.topic):
                     self._drop(entry)
 
     def lift(self, about: frozenset[str]) -> bool:
@@ -203,7 +212,7 @@ class Board:
         gone = [
             entry
             for entry in self.entries[Section.CONSTRAINTS].values()
-            if entry.topic and 5 * len(entry.topic & about) >= 3 * len(entry.topic)
+            if (rule := tokens(entry.text) - _RULE_TOKENS) and 5 * len(rule & about) >= 3 * len(rule)
         ]
         for entry in gone:
             self._drop(entry)
@@ -323,6 +332,7 @@ def normal(text: str) -> str:
     return " ".join(WORD.findall(folded(text[:600]))) or text[:600]
 
 
+_RULE_TOKENS: Final = tokens(" ".join(RULES.words)) | tokens("do not please don't dont")
 _RULE_WORDS: Final = RULES.words | word_set("do not use using only please you on from now you'd i i'll make sure be to the a an")
 
 

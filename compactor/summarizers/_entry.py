@@ -12,7 +12,7 @@ import attrs
 
 from ._lines import ROLES, Section
 from ._values import NAME_KINDS, Value, topic_of
-from ._words import DENSE, WORD, folded, tokens, word_set, words_of
+from ._words import DENSE, STOP, WORD, folded, tokens, word_set, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -54,39 +54,63 @@ def has_other(old: Value, values: Iterable[Value]) -> bool:
     return any(value.kind == old.kind and value.key != old.key for value in values)
 
 
+def differing(before: tuple[Value, ...], after: tuple[Value, ...]) -> tuple[Value | None, Value | None]:
+    """The one value of a kind that changed between two sayings of the same."""
+    said, held = {value.key for value in after}, {value.key for value in before}
+    old = [value for value in before if value.key not in said]
+    new = [value for value in after if value.key not in held]
+    return (old[0], new[0]) if len(old) == len(new) == 1 and old[0].kind == new[0].kind else (None, None)
+
+
 def contradiction(news: Entry, entry: Entry, *, change: bool) -> tuple[Value, Value] | None:
     """The old and the new value when *news* gives another value of the same kind to what *entry* is about."""
     if RANK[news.role or "user"] < RANK[entry.role or "user"] and not change:
         return None
-    common, mine, theirs = len(news.topic & entry.topic), len(news.topic), len(entry.topic)
-    mine_only = _names(news, entry)
-    names = mine_only | _names(entry, news)
-    if names:
-        # Different names are different values, not different things that are spoken about.
-        apart = tokens(" ".join(names))
-        mine, theirs = len(news.topic - apart) or 1, len(entry.topic - apart) or 1
-        common = len((news.topic & entry.topic) - apart)
-    is_dense = DENSE.search(news.text) is not None
-    if change:
-        # "The EU limit" and "the US limit" differ in one word each, and are two things.
-        two_things = not is_dense and max(mine, theirs) <= 4 and common < min(mine, theirs)
-        if two_things or not (2 * common >= mine or 3 * common >= 2 * theirs):
-            return None
-    elif not _is_same_with_one_change(news, entry, common):
+    if change and _says_also(news.text):
         return None
+    is_dense = DENSE.search(news.text) is not None
+    mine_only, theirs_only = _names(news, entry), _names(entry, news)
+    # Different names may be the different values; for any other kind of value they are different things.
+    apart = tokens(" ".join(mine_only | theirs_only))
+    if change:
+        by_value = _is_one_topic(news.topic, entry.topic, is_dense=is_dense)
+        by_name = _is_one_topic(news.topic - apart, entry.topic - apart, is_dense=is_dense)
+    else:
+        by_value = by_name = _is_same_with_one_change(news, entry)
+    # Where two names differ on both sides, it is not known which one is the thing and which one its value; nor beside a number.
     held = {value.key for value in entry.values}
     said = {value.key for value in news.values}
-    # Where two names differ on both sides, it is not known which one is the thing and which one its value.
-    several = len(mine_only) > 1 and len(names - mine_only) > 1
+    is_measured = any(value.kind not in NAME_KINDS and value.key not in held for value in news.values)
+    by_name = by_name and not is_measured and not (len(mine_only) > 1 and len(theirs_only) > 1)
+    if not by_value and not by_name:
+        return None
     for new in reversed(news.values):
-        if new.key in held or (several and new.kind in NAME_KINDS):
+        if new.key in held or not (by_name if new.kind in NAME_KINDS else by_value):
             continue
         old = [value for value in entry.values if value.kind == new.kind and value.key not in said]
-        if len(old) > 1 and theirs > 4:
+        if len(old) > 1 and len(entry.topic) > 4:
             old = [min(old, key=lambda value: _distance(entry.text, value, news.topic))]
         if old:
             return old[0], new
     return None
+
+
+def _is_one_topic(news: frozenset[str], entry: frozenset[str], *, is_dense: bool) -> bool:
+    """True when news that say that something changed are about what *entry* is about."""
+    common, mine, theirs = len(news & entry), len(news) or 1, len(entry) or 1
+    # "The EU limit" and "the US limit" differ in one word each, and are two things.
+    if not is_dense and max(mine, theirs) <= 4 and common < min(mine, theirs):
+        return False
+    return 5 * common >= 3 * mine or 3 * common >= 2 * theirs
+
+
+def _says_also(text: str) -> bool:
+    """True for "also" inside a sentence: it adds, and replaces nothing."""
+    rest = folded(text).partition(" ")[2]
+    return any(
+        f" {word} " in f" {rest} "
+        for word in ("also", "too", "as well", "auch", "ebenfalls", "aussi", "también", "также", "тоже")
+    )
 
 
 def is_set_anew(news: Entry, entry: Entry) -> bool:
@@ -98,17 +122,18 @@ def is_set_anew(news: Entry, entry: Entry) -> bool:
     return about <= news.topic and len(news.topic) <= len(about) + 2 and any(value.key not in held for value in news.values)
 
 
-def _is_same_with_one_change(news: Entry, entry: Entry, common: int) -> bool:
+def _is_same_with_one_change(news: Entry, entry: Entry) -> bool:
     """True for facts that say the same but for one value: without a word of change nothing less will do."""
     if entry.section in (Section.CONSTRAINTS, Section.OPEN):
         return False
     if news.section is not Section.FACTS or news.role != "user":
-        return _is_same_noun(news, entry) if news.section is Section.GOALS else _is_repeated(news, entry, common)
-    return _is_repeated(news, entry, common) or _is_stated_anew(news, entry) or _is_same_noun(news, entry)
+        return _is_same_noun(news, entry) if news.section is Section.GOALS else _is_repeated(news, entry)
+    return _is_repeated(news, entry) or _is_stated_anew(news, entry) or _is_same_noun(news, entry)
 
 
-def _is_repeated(news: Entry, entry: Entry, common: int) -> bool:
+def _is_repeated(news: Entry, entry: Entry) -> bool:
     """Two facts in the same words, but for one value."""
+    common = len(news.topic & entry.topic)
     said, held = {value.key for value in news.values}, {value.key for value in entry.values}
     if news.section is not Section.FACTS or 4 * common < 3 * len(news.topic) or 4 * common < 3 * len(entry.topic):
         return False
@@ -216,17 +241,18 @@ def _distance(text: str, value: Value, topic: frozenset[str]) -> int:
     return min([abs(at - value.start) for at in places], default=len(text))
 
 
-_OLD_WORDS: Final = 3
-
-
 def replaced_words(text: str) -> frozenset[str]:
     """The words that a sentence names as replaced, behind "instead of" and its like."""
     lower = folded(text)
     for marker in _REPLACING:
         at = lower.find(marker)
         if at >= 0:
-            rest = WORD.findall(lower[at + len(marker) : at + len(marker) + 60])[:_OLD_WORDS]
-            return tokens(" ".join(rest)[:40]) - tokens("for in the a please")
+            words: list[str] = []
+            for word in WORD.findall(lower[at + len(marker) : at + len(marker) + 40]):
+                if word in STOP and words:
+                    break
+                words.append(word)
+            return tokens(" ".join(words[:2]))
     return frozenset()
 
 

@@ -14,8 +14,8 @@ from compactor.messages import AssistantMessage, Media, ToolCall, ToolResult, Us
 from ._cues import DECISIONS, DONE, FILLERS, LIFTS, NEXT, NOT, OPEN, REQUESTS, has_changed, is_plain, is_rule
 from ._lines import Section, clean, shorten, written_id
 from ._tools import Deed, ends, own_words, read_call, read_outcome
-from ._values import topic_of, values_of
-from ._words import DENSE, clauses, folded, has_identifier, is_fact, sentences, stated, words_of
+from ._values import values_of
+from ._words import DENSE, clauses, folded, has_identifier, is_fact, sentences, stated, tokens, words_of
 from ._wrappers import own_text
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def _user_sentence(sentence: str, id_: str, board: Board) -> bool:
     if is_rule(lower, words) and not _is_value(text, change=change):
         board.say(Section.CONSTRAINTS, shorten(text, RULE_MAX), (id_,), change=change)
         return True
-    if any(phrase in lower for phrase in LIFTS) and board.lift(topic_of(text, values_of(text))):
+    if any(phrase in lower for phrase in LIFTS) and board.lift(tokens(text)):
         board.say(Section.CONSTRAINTS, shorten(text, RULE_MAX), (id_,))
         return True
     found = stated(text)

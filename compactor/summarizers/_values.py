@@ -33,7 +33,7 @@ _CLASS_WORDS: Final = {
         "französisch spanisch anglais allemand français espagnol inglés alemán francés español английском немецком "
         "французском русском испанском"
     ),
-    "number": (
+    "count": (
         "two three four five six seven eight nine ten twelve zwei drei vier fünf sechs sieben acht neun zehn zwölf deux "
         "trois quatre cinq sept huit neuf dix dos tres cuatro cinco seis siete ocho nueve diez два три четыре пять "
         "шесть семь восемь девять десять"
@@ -47,6 +47,7 @@ _RUN: Final = re.compile(
 )
 _NUMBER: Final = re.compile(r"[#$€£]?\d[\d.,']*[%€]?\Z")
 _VERSION: Final = re.compile(r"[vV]?\d+(?:\.\d+){1,4}(?:[-.]?[a-z]{1,5}\d*)?\Z")
+_PORT: Final = re.compile(r"(\d{2,5})/[a-z]")
 _TICKET: Final = re.compile(r"[A-Z]{2,10}-\d+\Z")
 _UNIT: Final = re.compile(r"\s?([^\W\d_]{1,9}|[%€£¥₽])(?![^\W\d_])|\s?(分钟|小时|時間|시간|[元秒分天个円日원초분회번])")
 _UNITS: Final = word_set(
@@ -82,6 +83,9 @@ def values_of(text: str) -> tuple[Value, ...]:
         if kind is None:
             continue
         start, end = match.span()
+        if kind == "path" and (port := _PORT.match(run)):
+            # "localhost:8080/health" names a number, and what follows it.
+            kind, end = "number", start + port.end(1)
         if kind == "number":
             unit = _UNIT.match(text, end)
             if unit is not None and (unit[2] or unit[1].lower() in _UNITS):

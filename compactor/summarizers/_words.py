@@ -50,6 +50,8 @@ def tokens(text: str) -> frozenset[str]:
     for word in WORD.findall(folded(text)):
         if word.isascii():
             if word not in STOP:
+                if len(word) > 5 and word.endswith("ing"):
+                    word = word[:-3]  # noqa: PLW2901 - the stem takes the word's place
                 found.add(word[:7] if len(word) > 7 else word[:-1] if word[-1] == "s" and len(word) > 3 else word)
         elif not DENSE.search(word):
             if word not in STOP:
@@ -103,7 +105,7 @@ def sentences(text: str) -> Iterator[str]:
 
 
 LONG: Final = 240
-_CLAUSE: Final = re.compile(r"[;；,，、:—–]\s?|\s[-–—]\s")
+_CLAUSE: Final = re.compile(r"[;；]\s?|[,，、:—–]\s?|\s[-–—]\s")
 
 
 def clauses(text: str) -> Iterator[str]:
@@ -114,7 +116,7 @@ def clauses(text: str) -> Iterator[str]:
             continue
         start = 0
         for match in _CLAUSE.finditer(sentence):
-            if match.end() - start >= LONG // 3:
+            if match.end() - start >= (LONG // 12 if match[0][0] in ";；" else LONG // 3):
                 yield sentence[start : match.end()]
                 start = match.end()
         yield sentence[start:]
