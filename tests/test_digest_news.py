@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from compactor.context import SummaryRequest
-from compactor.messages import AssistantMessage, Message, Summary, ToolCall, ToolResult, UserMessage
+from compactor.messages import AssistantMessage, Message, Requirement, Summary, ToolCall, ToolResult, UserMessage
 from compactor.summarizers import DigestSummarizer
 from compactor.transcript import transcript_of
 
@@ -153,3 +153,11 @@ def test_what_is_said_at_every_turn_goes_before_what_was_said_once() -> None:
         ]
     messages.insert(31, user("Refunds above four hundred euros go through Hannah.", "rule"))
     assert "Refunds above four hundred euros go through Hannah. [rule]" in digest(*messages, room=500)
+
+
+def test_a_command_with_a_pinned_value_is_not_carried_for_nobody_could_tell_later_that_it_is_old() -> None:
+    call = ToolCall("c1", name="bash", arguments={"command": "./check --port 8080"})
+    messages = [AssistantMessage([call], id="a1"), ToolResult(call, "ok", id="t1"), said("Right.", "a2")]
+    pin = Requirement("The port is 8080.", id="p1")
+    assert "./check" in digest(*messages)
+    assert "./check" not in DigestSummarizer()(SummaryRequest((pin,), None, transcript_of(messages), 3, 900, "s1"))

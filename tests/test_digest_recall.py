@@ -50,7 +50,7 @@ def test_no_language_is_neglected(language: str, plain: bench.Score) -> None:
 
 def test_with_pins_it_keeps_nearly_everything(pinned: bench.Score) -> None:
     assert pinned.recall() >= 0.95
-    assert pinned.stale.total() <= 1
+    assert pinned.stale.total() == 0
 
 
 def test_at_a_twelfth_of_the_size_most_is_still_there() -> None:

@@ -224,9 +224,9 @@ class Board:
         if bucket.get(entry.key) is entry:
             del bucket[entry.key]
 
-    def texts(self) -> list[str]:
-        """What stands on the board."""
-        return [entry.text for bucket in self.entries.values() for entry in bucket.values()]
+    def lines(self) -> list[Entry]:
+        """What stands on the board, section by section."""
+        return [entry for bucket in self.entries.values() for entry in bucket.values()]
 
     def forget(self, section: Section, key: str) -> None:
         """Remove what stands under a key, whoever said it."""

@@ -15,6 +15,7 @@ from ._entry import Entry
 from ._extract import extract
 from ._lines import ELLIPSIS, SIGNED, Section, clean, left_out, read_digest, read_title, shorten, title, write_line, written_id
 from ._rank import CLOSE_CHARS, CLOSE_MIN, FIRST_GOAL, LAST_GOAL, Rarity, value_of
+from ._values import values_of
 from ._words import sentences, tokens
 
 if TYPE_CHECKING:
@@ -66,10 +67,13 @@ class DigestSummarizer:
             budget = int(budget * RETRY_SHARE ** min(max(request.attempt - 1, 1), 16))
         board = Board()
         count = len(request.messages) + _read_previous(request.previous_summary, board)
-        rarity = Rarity(request.messages, board.texts(), CLOSE_MIN + budget // CLOSE_CHARS)
+        rarity = Rarity(request.messages, [entry.text for entry in board.lines()], CLOSE_MIN + budget // CLOSE_CHARS)
         extract(request.messages, board, rarity.close)
         pinned = {normal(clean(requirement.content)) for requirement in request.requirements}
-        entries = [e for bucket in board.entries.values() for e in bucket.values() if not pinned or normal(e.text) not in pinned]
+        values = {
+            value.key for requirement in request.requirements for value in values_of(requirement.content) if len(value.key) > 2
+        }
+        entries = [entry for entry in board.lines() if not pinned or not _is_pinned(entry, pinned, values)]
         return _Page(entries, board.dropped, count, max(budget, 1), self, tokens(request.instructions or ""), rarity).text()
 
 
@@ -101,6 +105,16 @@ def _read_previous(summary: Summary | None, board: Board) -> int:
 def _ends(text: str) -> bool:
     """True when another sentence can follow on the same line and be told apart again."""
     return text.endswith((".", "!", "?", "。", "！", "？", "…"))
+
+
+def _is_pinned(entry: Entry, pinned: set[str], values: set[str]) -> bool:
+    """True for a line that repeats a pinned text, and for a command with a pinned value.
+
+    When that pin changes, no line is left that says which value the command's was, and it would look current for ever.
+    """
+    if entry.section is Section.COMMANDS:
+        return any(value.key in values for value in entry.values)
+    return normal(entry.text) in pinned
 
 
 class _Page:
