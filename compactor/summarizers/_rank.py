@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 LOOK: Final = 600
 """How much of the head and the tail of a text is counted."""
-CLOSE_MIN: Final = 800
+CLOSE_MIN: Final = 560
 """Up to so many sentences are read closely whatever the budget; of a longer span it is the most telling messages."""
 CLOSE_CHARS: Final = 32
 """One more sentence is read closely per so many code points of the budget."""
