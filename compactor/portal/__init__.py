@@ -161,8 +161,9 @@ class _Face:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self._host.session!r}>"
 
-    def _call(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError
+    def _call(self, name: str, *args: Any, **kwargs: Any) -> Any:  # noqa: ARG002 - each of the two faces has its own
+        msg = f"{type(self).__name__} is neither face, so {name} cannot be called"
+        raise TypeError(msg)
 
 
 def _awaited(
