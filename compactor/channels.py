@@ -80,7 +80,7 @@ def _getter(item: object, noun: type, where: str) -> Callable[..., Any]:
         return {key: value for key, value in (("id", item.id), ("content", item.content)) if value is not None}.get  # type: ignore[attr-defined]
     if not is_object(item):
         raise invalid_input(where, f"needs a plain object, got {kind_name(item)}")
-    return item.get  # type: ignore[attr-defined, no-any-return]
+    return item.get
 
 
 def read_summary(value: object, tally: Tally) -> Summary | None:

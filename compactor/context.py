@@ -159,7 +159,7 @@ def _check_closed(context: ActiveContext) -> None:
 def _read_context(data: object, tally: Tally, *, live: bool, rich: bool) -> ActiveContext:
     if not is_object(data):
         raise invalid_input("context", f"needs a plain object, got {kind_name(data)}", "pass a dict with messages")
-    get = data.get  # type: ignore[attr-defined]
+    get = data.get
     requirements = read_requirements(get("requirements", []), tally)
     summary = read_summary(get("summary", None), tally)
     fixed_units = sum([requirement_units(item) for item in requirements]) + (summary_units(summary) if summary else 0)

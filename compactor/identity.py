@@ -62,7 +62,7 @@ class Ids:
         if is_message(value):
             plain = message_to_plain(value)
         elif is_object(value):
-            plain = value  # type: ignore[assignment]
+            plain = value
         else:
             raise CompactionError(
                 ErrorCode.INVALID_INPUT,
@@ -138,4 +138,4 @@ class Ids:
 
 def _noted(plain: dict[str, Any], renamed: dict[str, Any]) -> dict[str, Any]:
     meta = plain.get("meta")
-    return {**plain, "meta": {**(meta if is_object(meta) else {}), RENAMED: renamed}}  # type: ignore[dict-item]
+    return {**plain, "meta": {**(meta if is_object(meta) else {}), RENAMED: renamed}}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from types import NoneType
-from typing import TYPE_CHECKING, Any, Final, Never, Self
+from typing import TYPE_CHECKING, Any, Final, Never, Self, TypeGuard
 
 import attrs
 
@@ -111,7 +111,7 @@ def is_blank(text: str) -> bool:
     return not text.strip(BLANK)
 
 
-def is_object(value: object) -> bool:
+def is_object(value: object) -> TypeGuard[dict[str, Any]]:
     """True for an exact dict or ``JsonObject`` whose keys are exact strings.
 
     The keys are looked at before any lookup: a lookup compares, and comparing calls methods of a hostile key.
@@ -212,7 +212,7 @@ class Tally:
             self.take(len(value), where)  # type: ignore[arg-type]
             return tuple([self._frozen(item, where, depth + 1, entries) for item in value])  # type: ignore[attr-defined]
         if is_object(value):
-            self.take(len(value), where)  # type: ignore[arg-type]
+            self.take(len(value), where)
             count, below = self.count, depth + 1
             copy: dict[str, Any] = {}
             for key, item in entries(value):

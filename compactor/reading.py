@@ -125,7 +125,7 @@ class Reading:
         elif not is_object(value):
             self.fault("INVALID_MESSAGE", index, where, f"needs a plain object, got {kind_name(value)}")
             return
-        plain: dict[str, Any] = value  # type: ignore[assignment]
+        plain: dict[str, Any] = value
         role = plain.get("role", MISSING)
         if role is MISSING:
             self.fault("INVALID_MESSAGE", index, f"{where}.role", "is missing")
@@ -219,7 +219,7 @@ class Reading:
         elif not is_object(value):
             self.fault("INVALID_MESSAGE", index, where, f"needs a plain object, got {kind_name(value)}")
             return None
-        plain: dict[str, Any] = value  # type: ignore[assignment]
+        plain: dict[str, Any] = value
         kind = plain.get("type", MISSING)
         if type(kind) is str:
             if kind == "text":

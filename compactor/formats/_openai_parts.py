@@ -151,7 +151,7 @@ def _media_part(media: Media, rest: dict[str, Any]) -> dict[str, Any] | None:
 def read_arguments(value: object, *, as_text: bool = False) -> tuple[dict[str, Any], bool]:
     """The arguments of a call; text that is no JSON object is kept as ``{"$raw": text}``, which the second value says."""
     if is_object(value):
-        return value, False  # type: ignore[return-value]
+        return value, False
     if type(value) is not str or as_text:
         return raw_arguments(value), True
     try:

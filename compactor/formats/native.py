@@ -35,7 +35,7 @@ def parse(data: object, *, name: str = "", limits: Limits = SESSION_LIMITS) -> A
     log = Log(name)
     for key in without(document, "format", "version", *_CHANNELS):
         log.aside("key_ignored", f"the key {shown(key)} means nothing to this format", None, {key: document[key]})
-    channels = {key: document[key] for key in _CHANNELS if key in document}
+    channels: dict[str, Any] = {key: document[key] for key in _CHANNELS if key in document}
     try:
         context = build_live_context(channels, limits=limits)
     except CompactionError as error:

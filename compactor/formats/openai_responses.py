@@ -73,13 +73,13 @@ def parse(data: object, *, name: str = "", limits: Limits = SESSION_LIMITS) -> A
                 group.add(item, index, log)
                 log.kept += 1
             else:
-                _flush(group, drafts, names, log)
+                group = _flushed(group, drafts, names, log)
                 message = _sent(item, lambda _call: "")
                 drafts.append(_draft(message, item, index, names, log))
         except CompactionError as error:
             inner = CompactionError(error.code, error.message, where=f"input[{index}]", fix=error.fix)
             raise replaced(inner, name, None) from error
-    _flush(group, drafts, names, log)
+    _flushed(group, drafts, names, log)
     if requirements:
         log.add("system_pinned", f"{len(requirements)} system texts were pinned as requirements, in their order")
     messages = repair(drafts, log, names)
@@ -179,12 +179,13 @@ def _is_item(block: Block) -> bool:
     return type(block) is Opaque and block.kind.startswith(OPAQUE)
 
 
-def _flush(group: _Group, drafts: list[Draft], names: Names, log: Log) -> None:
+def _flushed(group: _Group, drafts: list[Draft], names: Names, log: Log) -> _Group:
+    """Make a message of what was gathered, if anything was; a new group begins."""
     if group.rows:
         drafts.append(_draft(group.message(None, {}), tuple(group.rows), group.index, names, log))
         # Its rows were counted one by one; the pairing counts one for the message.
         log.kept -= 1
-    group.__init__()  # type: ignore[misc]
+    return _Group()
 
 
 def _draft(message: Message, row: object, index: int, names: Names, log: Log) -> Draft:
