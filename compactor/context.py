@@ -44,6 +44,7 @@ __all__ = [
     "select_compaction_boundary",
     "with_limits",
     "with_message",
+    "with_records",
     "with_report",
     "with_requirements",
 ]
@@ -233,6 +234,14 @@ def with_requirements(context: ActiveContext, requirements: tuple[Requirement, .
     kept = read_requirements(requirements, Tally(context.limits))
     fixed = measure(kept, context.summary, context.compactions)
     return _assembled(kept, context.summary, context.messages, context.compactions, context.limits, fixed)
+
+
+def with_records(context: ActiveContext, records: tuple[CompactionRecord, ...]) -> ActiveContext:
+    """The context with these records, which were its own, instead of all."""
+    if len(records) == len(context.compactions):
+        return context
+    fixed = measure(context.requirements, context.summary, records)
+    return _remade(context, compactions=records, fixed_counts=fixed)
 
 
 def with_limits(context: ActiveContext, limits: Limits) -> ActiveContext:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import attrs
 
 from .context import ActiveContext
 from .errors import CompactionError, ErrorCode, kind_name
-from .ledger import EventType
+from .events import EventType
 from .messages import AssistantMessage, is_message, message_to_plain
 from .plain import is_object
 
@@ -19,15 +19,20 @@ RENAMED = "renamedCalls"
 
 @attrs.define(eq=False, repr=False)
 class Ids:
-    """Which message ids and call ids a session has used, hidden ones included."""
+    """Which message ids and call ids a session has used: those of this life and of the surface that it began with.
+
+    What is hidden from before is known to the ledger alone, which refuses a name that is taken; ``learn`` keeps that.
+    """
 
     new_id: Callable[[], str]
+    complete: bool = True
+    """False when earlier lives may have used ids that are not known here."""
     _seqs: dict[str, int] = attrs.field(factory=dict)
     _calls: set[str] = attrs.field(factory=set)
     _renamed: dict[str, list[str]] = attrs.field(factory=dict)
     """Original call id → the ids that it was given, oldest first."""
     replies: int = 0
-    """How many assistant messages there were, hidden ones included: a turn ends when one more comes."""
+    """How many assistant messages were noted: a turn ends when one more comes."""
 
     def note(self, kind: EventType, seq: int, data: dict[str, Any]) -> None:
         """Remember what the event *seq* uses."""
@@ -43,6 +48,15 @@ class Ids:
                 self._calls.add(block["id"])
                 if block["id"] in originals:
                     self._renamed.setdefault(originals[block["id"]], []).append(block["id"])
+
+    def learn(self, taken: Mapping[str, int]) -> None:
+        """Remember names that the ledger refused."""
+        for name, seq in taken.items():
+            kind, _, id_ = name.partition(":")
+            if kind == "message":
+                self._seqs[id_] = seq
+            elif kind == "call":
+                self._calls.add(id_)
 
     def forget(self, data: dict[str, Any]) -> None:
         """Take back the newest ``note``: its message was not recorded after all."""
@@ -77,8 +91,8 @@ class Ids:
         id_ = plain["id"]
         return self._seqs.get(id_) if type(id_) is str else None
 
-    def distinct(self, plain: dict[str, Any], open_calls: Sequence[str]) -> dict[str, Any]:
-        """The message with call ids that nobody else has; a result follows the newest open call of its id."""
+    def distinct(self, plain: dict[str, Any], open_calls: Sequence[str], seq: int) -> dict[str, Any]:
+        """The message, to be event *seq*, with call ids that nobody else has; a result follows the newest open call of its id."""
         role = plain.get("role")
         if type(role) is not str:
             return plain
@@ -88,17 +102,18 @@ class Ids:
             target = next((name for name in reversed(names) if name in open_calls), None)
             return plain if target is None else _noted({**plain, "toolCallId": target}, {target: original})
         if role == "assistant" and self._calls and type(plain.get("content")) in (list, tuple):
-            return self._with_fresh_calls(plain)
+            return self._with_fresh_calls(plain, seq)
         return plain
 
-    def _with_fresh_calls(self, plain: dict[str, Any]) -> dict[str, Any]:
+    def _with_fresh_calls(self, plain: dict[str, Any], seq: int) -> dict[str, Any]:
         renamed: dict[str, Any] = {}
         blocks: list[Any] = []
         own = [block.get("id") for block in plain["content"] if is_object(block)]
         for block in plain["content"]:
             call_id = block.get("id") if is_object(block) and block.get("type") == "toolCall" else None
             if type(call_id) is str and call_id in self._calls:
-                fresh, count = call_id, 1
+                # Earlier lives may have counted up already; nobody else can have used the seq.
+                fresh, count = call_id, 1 if self.complete else seq - 1
                 while fresh in self._calls or fresh in renamed or fresh in own:
                     count += 1
                     fresh = f"{call_id}_{count}"

@@ -21,6 +21,7 @@ from .actor import OVERFLOW, Actor, WhenRunning
 from .asking import default_summarizer
 from .context import ActiveContext, BudgetOptions, Contextual, SummaryRequest, build_live_context, choose_boundary, with_limits
 from .errors import CompactionError, ErrorCode
+from .history import load
 from .ledger import Lease, Ledger, check_session_id
 from .machine import GRACE, Machine, require_trio
 from .messages import Message, ToolResult
@@ -28,7 +29,6 @@ from .outcomes import Committed, Missed, Outcome, TransitionRecord
 from .phases import Phase
 from .plain import SESSION_LIMITS
 from .policy import Budget, Policy, Sizing, check_sizing
-from .replay import replayed
 from .requests import Request, Stream
 from .stores import MemoryLedger
 from .tracing import Logger, log_to
@@ -104,9 +104,8 @@ async def open_session(
     failure: BaseException | None = None
     session: Session | None = None
     try:
-        events = await store.read(name)
-        found = replayed(name, events, SESSION_LIMITS)
-        writer = Writer(store, lease, events, found, sizing=sizing, format=format, after_commit=after_commit, new_id=new_id)
+        found = await load(store, name, lease.surface)
+        writer = Writer(store, lease, found, sizing=sizing, format=format, after_commit=after_commit, new_id=new_id)
         async with trio.open_nursery() as nursery:
             session = Session(
                 writer,
@@ -283,7 +282,7 @@ class Session:
         if isinstance(self._actor.current, Request) and self._actor.current.settled.is_set():
             await self._actor.idle.wait()  # what follows a commit belongs to the next turn
         outcome: Outcome | None = None
-        if self._writer.with_pending(pending).units + overhead_tokens > self._limit():
+        if self._writer.units_with(pending) + overhead_tokens > self._limit():
             force = self.context.units <= self._actor.threshold(self.context)
             outcome = await self._actor.ask(None, force=force, trigger="turn", when_running="join")
             self._check_usable()

@@ -14,8 +14,8 @@ import trio
 from .asking import Asking
 from .context import ActiveContext, BudgetOptions, SummaryRequest, choose_boundary, compacted, record_to_plain
 from .errors import CompactionError, ErrorCode, FailureKind, kind_name
+from .events import Draft, EventType, Replace, ranges
 from .host import Host
-from .ledger import Draft, Event, EventType, Replace
 from .machine import Run, failed
 from .messages import Summary
 from .outcomes import Committed, Unchanged
@@ -40,7 +40,8 @@ class SessionWork:
     """What the policy raised when it was asked whether to run: then it is asked for nothing more."""
     hidden: tuple[int, ...] = ()
     generation: int = -1
-    started: bool = False
+    started: int | None = None
+    """The seq of the start marker, once it is known to be there."""
     summary: Summary | None = None
     rejection: str | None = None
     committed: Committed | None = None
@@ -55,7 +56,7 @@ class SessionWork:
             case Effect.LOCK:
                 return await self._lock(run)
             case Effect.READ_START_MARKER:
-                return await self._read_marker(run, EventType.COMPACTION_STARTED, Signal.LOCKED, Signal.LOCK_FAILED)
+                return await self._read_marker(run, "start", Signal.LOCKED, Signal.LOCK_FAILED)
             case Effect.SUMMARIZE:
                 run.attempt += 1
                 return await self.asking.ask(run, self._ask(run))
@@ -65,9 +66,7 @@ class SessionWork:
                 return await self._commit(run)
             case Effect.READ_END_MARKER:
                 try:
-                    return await self._read_marker(
-                        run, EventType.COMPACTION_ENDED, Signal.COMMITTED_DURABLY, Signal.COMMIT_FAILED
-                    )
+                    return await self._read_marker(run, "end", Signal.COMMITTED_DURABLY, Signal.COMMIT_FAILED)
                 finally:
                     self.session.writing.release()  # held since the commit
             case Effect.PUBLISH:
@@ -100,7 +99,7 @@ class SessionWork:
             raise self.trouble
         self.options = options = self._options(self.base)
         surface, messages = self.session.lease.surface, self.base.messages
-        orphan = surface.orphan(self.session.lease.epoch)
+        orphan = surface.orphan()
         if orphan is not None:
             run.fail(
                 ErrorCode.BUSY,
@@ -167,7 +166,7 @@ class SessionWork:
             {
                 "run": run.id,
                 "trigger": run.trigger,
-                "hidden": self.hidden,
+                "hidden": ranges(self.hidden),
                 "input": session.lease.surface.span_digest(self.hidden),
                 "target": self.options.target_units,
                 "summary_max": self.options.summary_max_units,
@@ -182,7 +181,7 @@ class SessionWork:
 
     async def _write_locked(self, run: Run, drafts: list[Draft], done: Signal, refused: Signal, unknown: Signal) -> Signal:
         try:
-            await self.session.store.append(self.session.lease, drafts)
+            events = await self.session.store.append(self.session.lease, drafts)
         except CompactionError as error:
             run.fail(error.code, error.message, kind=FailureKind.PERSISTENCE, fix=error.fix, cause=error)
             return refused
@@ -192,14 +191,14 @@ class SessionWork:
             )
             return unknown
         if drafts[0].type is EventType.COMPACTION_STARTED:
-            self.started = True
+            self.started = events[0].seq
         return done
 
-    async def _read_marker(self, run: Run, kind: EventType, found: Signal, missing: Signal) -> Signal:
-        """Resolve an unknown write by reading; never cancelled."""
+    async def _read_marker(self, run: Run, name: str, found: Signal, missing: Signal) -> Signal:
+        """Resolve an unknown write by asking for its marker; never cancelled."""
         with trio.CancelScope(shield=True):
             try:
-                events = await self.session.store.read(self.session.id, self.hidden[-1] if self.hidden else 0)
+                marker = await self.session.store.find(self.session.id, f"{name}:{run.id}")
             except Exception as error:  # noqa: BLE001 - nobody can know
                 run.fail(
                     ErrorCode.COMMIT_UNKNOWN,
@@ -209,10 +208,11 @@ class SessionWork:
                     cause=error,
                 )
                 return Signal.LEDGER_UNREADABLE
-        if not any(_is_marker(event, kind, run.id) for event in events):
+        if marker is None:
             return missing
         run.error = None
-        self.started = True
+        if self.started is None:
+            self.started = marker
         return found
 
     # ---------------------------------------------------------------------------------------------- SUMMARIZING
@@ -306,13 +306,19 @@ class SessionWork:
                 run.error = error
                 return Signal.REJECTED
         record = self.committed.record
-        started = session.lease.surface.runs[run.id].started
+        assert self.started is not None
         drafts = [
             Draft(
                 EventType.SUMMARY_PLACED,
-                {"id": self.summary.id, "content": self.summary.content, "run": run.id, "record": record_to_plain(record)},
+                {
+                    "id": self.summary.id,
+                    "content": self.summary.content,
+                    "run": run.id,
+                    "record": record_to_plain(record),
+                    "hidden": ranges(self.hidden),
+                },
                 Replace(self.hidden[0], self.hidden[-1]),
-                (*self.hidden, started),
+                (*self.hidden, self.started),
             ),
             Draft(
                 EventType.COMPACTION_ENDED,
@@ -322,7 +328,7 @@ class SessionWork:
                     "measure": "units",
                     "units_before": record.units_before,
                     "units_after": record.units_after,
-                    "hidden": self.hidden,
+                    "hidden": ranges(self.hidden),
                     "input": session.lease.surface.span_digest(self.hidden),
                     "attempts": run.attempt,
                     "seconds": round(trio.current_time() - run.began, 6),
@@ -363,7 +369,3 @@ class SessionWork:
                     await self.session.store.append(self.session.lease, [draft])
             except Exception as error:  # noqa: BLE001 - the run has failed already; this must not hide why
                 run.notes.append(f"the end marker could not be written: {kind_name(error)}")
-
-
-def _is_marker(event: Event, kind: EventType, run_id: str) -> bool:
-    return event.type is kind and event.data["run"] == run_id

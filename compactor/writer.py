@@ -12,16 +12,17 @@ from typing import Any
 import attrs
 import trio
 
-from .context import ActiveContext, with_message, with_requirements
+from .appending import Appends
+from .context import ActiveContext, with_message, with_records, with_requirements
 from .errors import CompactionError, ErrorCode, kind_name, shown
+from .events import APPEND, Draft, Event, EventType, canonical
 from .identity import Ids
-from .ledger import APPEND, Draft, Event, EventType, Lease, Ledger, canonical
+from .ledger import Lease, Ledger
 from .messages import AssistantMessage, Message, Requirement, ToolResult, message_to_plain
 from .outcomes import Committed, Outcome
 from .policy import Sizing
-from .reading import read_one
-from .replay import adopting
-from .turns import Turn, read_live
+from .replay import RECORDS_KEPT, adopting
+from .turns import Turn
 
 _REOPEN = "close the session and open it again"
 
@@ -41,12 +42,12 @@ class Writer:
     unwritable: str | None
     _ids: Ids
     _new_id: Callable[[], str]
+    _appends: Appends
 
     def __init__(
         self,
         store: Ledger,
         lease: Lease,
-        events: Sequence[Event],
         context: ActiveContext,
         *,
         sizing: Sizing,
@@ -61,11 +62,14 @@ class Writer:
         self.after_commit = after_commit
         self.writing = trio.Lock()
         self.unwritable = None
-        self._ids = Ids(new_id)
         self._new_id = new_id
-        for event in events:
-            self._ids.note(event.type, event.seq, event.data)
+        self._ids = Ids(new_id, complete=lease.epoch == 1)
+        self._appends = Appends(self, self._ids, format)
         self.publish(context)
+        # The surface names its events in the order of its messages, behind the summary.
+        seqs = lease.surface.order[context.summary is not None :]
+        for message, seq in zip(context.messages, seqs, strict=True):
+            self._ids.note(EventType.MESSAGE_APPENDED, seq, message_to_plain(message))
 
     @property
     def id(self) -> str:
@@ -82,49 +86,17 @@ class Writer:
         self.snapshot = self.context = context
 
     async def append(self, *messages: Any, usage: Mapping[str, Any] | None = None) -> tuple[Message, ...]:
-        """Append messages, all or none."""
-        # A free lock is taken without a scheduler round: the store's own checkpoint follows before anything changes.
-        try:
-            self.writing.acquire_nowait()
-        except trio.WouldBlock:
-            await self.writing.acquire()
-        try:
-            context, drafts, kept, start = self.context, list[Draft](), list[Message](), self.lease.surface.next_seq
-            try:
-                for given in messages:
-                    for value in self._read(given, context, usage):
-                        plain = self._ids.filled(value)
-                        known = await self._known(plain, drafts, start)
-                        if known is not None:
-                            kept.append(known)
-                            continue
-                        context, message = with_message(context, self._ids.distinct(plain, context.open_calls))
-                        draft = Draft(EventType.MESSAGE_APPENDED, message_to_plain(message), APPEND)
-                        # Noted at once, so that the rest of the batch sees it.
-                        self._ids.note(draft.type, start + len(drafts), draft.data)
-                        drafts.append(draft)
-                        kept.append(message)
-                if drafts:
-                    await self._write(drafts)
-                    self.context = context
-                else:
-                    await trio.lowlevel.checkpoint()
-            except BaseException:
-                for draft in reversed(drafts):
-                    self._ids.forget(draft.data)
-                raise
-        finally:
-            self.writing.release()
-        return tuple(kept)
+        """Append messages, all or none; what many tasks append at once becomes durable together."""
+        return await self._appends.append(messages, usage)
 
     async def _record(self, drafts: list[Draft], context: ActiveContext) -> None:
         """Write, then apply, with no checkpoint between: what is recorded is what is shown."""
-        events = await self._write(drafts)
+        events = await self.write(drafts)
         self.context = context
         for draft, event in zip(drafts, events, strict=True):
             self._ids.note(event.type, event.seq, draft.data)
 
-    async def _write(self, drafts: list[Draft]) -> tuple[Event, ...]:
+    async def write(self, drafts: Sequence[Draft]) -> tuple[Event, ...]:
         """One transaction. When its answer is lost, the ledger is read again: it knows."""
         if self.unwritable is not None:  # since this write began to wait for the lock
             raise CompactionError(ErrorCode.COMMIT_UNKNOWN, self.unwritable, where=self.id, fix=_REOPEN)
@@ -148,27 +120,6 @@ class Writer:
             self.unwritable = "nobody can tell whether an append was recorded: the ledger cannot be read"
             raise CompactionError(ErrorCode.COMMIT_UNKNOWN, self.unwritable, where=self.id, fix=_REOPEN) from lost
         return events
-
-    async def _known(self, plain: dict[str, Any], drafts: Sequence[Draft], start: int) -> Message | None:
-        """The message that a retried append would append again, or None when its id is new."""
-        seq = self._ids.seq_of(plain)
-        if seq is None:
-            return None
-        if seq >= start:
-            data = drafts[seq - start].data
-        else:
-            (event,) = await self.store.read(self.id, seq, seq + 1)
-            data = event.data
-        message, _tally = read_one(data)
-        again, _tally = read_one(plain)
-        if self._ids.original(message_to_plain(message)) != message_to_plain(again):
-            raise CompactionError(
-                ErrorCode.INVALID_INPUT,
-                f"message id {shown(message.id)} was appended before, with other content",
-                where="append",
-                fix="give each message an id of its own",
-            )
-        return message
 
     async def pin(self, text: str, name: str) -> None:
         """Pin a requirement."""
@@ -213,6 +164,7 @@ class Writer:
                     ErrorCode.INVALID_INPUT, "has content already", where=f"session {self.id}", fix="open it without context=..."
                 )
             drafts = adopting(context)
+            context = with_records(context, context.compactions[-RECORDS_KEPT:])
             if drafts:
                 await self._record(drafts, context)
             self.publish(context)
@@ -223,31 +175,26 @@ class Writer:
         """Record that the model is shown the surface as of here, and *pending*."""
         async with self.writing:
             surface = self.lease.surface
-            context = self.with_pending(pending)
+            context, extra = self._appends.with_pending(pending)
             fits = context.units + overhead <= limit
             turn = Turn(surface.turns + 1, context, context.units, fits, self.format, outcome)
             data = {
                 "turn": turn.number,
-                "surface": surface.span_digest((*surface.pins.values(), *surface.order)),
+                "surface": surface.digest,
                 "units": self.context.units,
                 "pending": turn.units - self.context.units,
                 "overhead": overhead,
                 "format": self.format,
                 "model": model,
             }
-            await self._write([Draft(EventType.TURN_SHOWN, data)])
+            if extra:
+                data["shown"] = extra
+            await self.write([Draft(EventType.TURN_SHOWN, data)])
         return turn
 
-    def with_pending(self, pending: Sequence[Any]) -> ActiveContext:
-        """The context with messages that are not appended yet."""
-        context = self.context
-        for given in pending:
-            for value in self._read(given, context):
-                context, _message = with_message(context, self._ids.distinct(self._ids.filled(value), context.open_calls))
-        return context
-
-    def _read(self, given: Any, context: ActiveContext, usage: Mapping[str, Any] | None = None) -> list[Any]:
-        return read_live(self.format, given, tool_name=lambda call: self._ids.tool_name(context, call), usage=usage)
+    def units_with(self, pending: Sequence[Any]) -> int:
+        """The units of the context with messages that are not appended yet."""
+        return self._appends.with_pending(pending)[0].units
 
 
 def _closing(context: ActiveContext, call_id: str, reason: str, message_id: str) -> ToolResult:

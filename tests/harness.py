@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from compactor import Budget, Committed, Failed, Phase, Signal, UserMessage, open_session
-from compactor.ledger import Event, EventType, Ledger
+from compactor.events import Event, EventType
+from compactor.ledger import Ledger
 from compactor.session import Session
 from compactor.stores import MemoryLedger
 from compactor.testing import Cutter, Scripted, scripted
@@ -73,11 +74,11 @@ def caller_scenario(seen: Seen, make_ledger: LedgerFactory = MemoryLedger, summa
         ledger = make_ledger()
         async with open_session(ledger, session_id="s", policy=BUDGET, summarizer=summarizer(), auto=False) as session:
             await session.append(*conversation())
-            base, context = session.snapshot, session.context
+            base, context, moved = session.snapshot, session.context, session.lease.surface.generation
             cutter.label = lambda: session.phase
 
             def untouched_until_placed() -> None:
-                durable = any(run.ended is not None for run in session.lease.surface.runs.values())
+                durable = session.lease.surface.generation != moved
                 assert session.snapshot is base or durable, "published before it was durable"
 
             cutter.invariant = untouched_until_placed

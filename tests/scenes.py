@@ -11,10 +11,13 @@ import trio
 
 from compactor.context import ActiveContext, build_active_context
 from compactor.errors import CompactionError, ErrorCode
-from compactor.ledger import Draft, Event, EventType, Replace
+from compactor.events import Draft, Event, EventType, Replace
 from compactor.messages import AssistantMessage, ToolCall, ToolResult, UserMessage
+from compactor.plain import SESSION_LIMITS
 from compactor.policy import Budget
+from compactor.replay import context_of
 from compactor.stores import MemoryLedger
+from compactor.surface import fold, hidden_by
 
 # Ten messages of 100 units against a maximum of 800: the summary and the target leave room for two of them.
 BUDGET = Budget(800, target_units=300, summary_max_units=100, retain_recent_messages=1, attempts=1, timeout=10)
@@ -165,7 +168,24 @@ class FaultyLedger:
             raise OSError(5, "Input/output error: TOP-SECRET")
         return events
 
-    async def sessions(self) -> tuple[str, ...]:
+    async def find(self, session_id: str, name: str) -> int | None:
+        found = await self.inner.find(session_id, name)
+        if self.slow_reads:
+            await self._stand_still()
+        if self.unreadable:
+            raise OSError(5, "Input/output error: TOP-SECRET")
+        return found
+
+    async def surface_at(self, session_id: str, seq: int | None = None) -> Any:
+        return await self.inner.surface_at(session_id, seq)
+
+    async def hiding(self, session_id: str, seq: int) -> int | None:
+        return await self.inner.hiding(session_id, seq)
+
+    async def index(self, session_id: str) -> None:
+        await self.inner.index(session_id)
+
+    async def sessions(self) -> tuple[Any, ...]:
         return await self.inner.sessions()
 
     async def release(self, lease: Any) -> None:
@@ -175,6 +195,17 @@ class FaultyLedger:
 def surface_ids(session: Any, events: Sequence[Event]) -> list[str]:
     """The ids of what the ledger says the model is sent, in order."""
     return [events[seq].data["id"] for seq in session.lease.surface.order]
+
+
+def replayed(session_id: str, events: Sequence[Event]) -> ActiveContext:
+    """The context that all events of a session add up to, by the slow way: fold everything, keep everything."""
+    surface = fold(session_id, events)
+    records = [record for event in events if event.type is EventType.RECORDS_ADOPTED for record in event.data["records"]]
+    chain, at = [], surface.order[0] if surface.order else None
+    while at is not None and (hidden := hidden_by(events[at])) is not None:
+        chain.insert(0, events[at].data["record"])
+        at = hidden[0]
+    return context_of(surface, dict(enumerate(events)), [*records, *chain], SESSION_LIMITS)
 
 
 def shown_ids(context: ActiveContext) -> list[str]:

@@ -9,8 +9,10 @@ import trio
 from harness import BUDGET, conversation
 
 from compactor import Committed, CompactionError, UserMessage, open_session
-from compactor.ledger import Draft, Event, EventType, Lease, fold, verify_chain
+from compactor.events import Draft, Event, EventType, verify_chain
+from compactor.ledger import Lease
 from compactor.stores import MemoryLedger
+from compactor.surface import fold
 from compactor.testing import scripted
 
 
@@ -79,7 +81,7 @@ async def test_a_killed_owner_leaves_the_state_before_or_after_and_at_most_a_vis
                 following = events[event.seq + 1]
                 assert following.type is EventType.COMPACTION_ENDED, "a summary without its end"
                 assert following.data["code"] is None
-        traces += surface.orphan(surface.epoch) is not None
+        traces += surface.orphan() is not None
         async with open_session(ground, session_id="s", policy=BUDGET, summarizer=scripted(), auto=False) as again:
             assert again.lease.epoch == surface.epoch + 1
             assert len(again.snapshot.compactions) == sum(event.type is EventType.SUMMARY_PLACED for event in events)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compactor.errors import CompactionError, ErrorCode
-from compactor.ledger import (
+from compactor.events import (
     APPEND,
     GENESIS,
     Append,
@@ -16,15 +16,19 @@ from compactor.ledger import (
     Event,
     EventType,
     Replace,
-    Surface,
+    Restore,
+    Rewind,
     canonical,
-    check_session_id,
-    fold,
+    parse_op,
+    ranges,
     seal,
+    unranged,
     verify_chain,
 )
+from compactor.ledger import check_session_id
 from compactor.messages import message_to_plain
 from compactor.stores import MemoryLedger
+from compactor.surface import Log, Surface, fold
 from compactor.testing import check_ledger, transcripts
 
 
@@ -82,14 +86,18 @@ SUMMARY = {"id": "s1", "content": "a summary"}
     [
         (Draft(EventType.REQUIREMENT_PINNED, {"id": "r", "content": "c"}, APPEND), "no surface type"),
         (Draft(EventType.MESSAGE_APPENDED, {"id": "x"}), "must carry an operation"),
-        (Draft(EventType.MESSAGE_APPENDED, {"id": "x"}, Replace(0, 0), (0,)), "may not replace a span"),
+        (Draft(EventType.MESSAGE_APPENDED, {"id": "x"}, Replace(0, 0), (0,)), "may not carry the operation replace"),
         (Draft(EventType.SUMMARY_PLACED, SUMMARY, Replace(0, 9), (0,)), "not on the surface now"),
         (Draft(EventType.SUMMARY_PLACED, SUMMARY, Replace(3, 0), (0, 1, 2, 3)), "start stands after its end"),
         (Draft(EventType.SUMMARY_PLACED, SUMMARY, Replace(0, 0), (0, 0)), "not distinct earlier events"),
         (Draft(EventType.SUMMARY_PLACED, SUMMARY, Replace(0, 0), (0, 4)), "not distinct earlier events"),
         (Draft(EventType.SUMMARY_PLACED, SUMMARY, Replace(0, 2), (0, 2)), "does not name every event that it hides"),
-        (Draft(EventType.SUMMARY_PLACED, SUMMARY, Replace(0, 1), (0, 1)), "a tool call without its result"),
-        (Draft(EventType.SUMMARY_PLACED, SUMMARY, Replace(2, 3), (2, 3)), "a result without its call"),
+        (Draft(EventType.SUMMARY_PLACED, SUMMARY, Replace(0, 1), (0, 1)), "does not list exactly what it hides"),
+        (
+            Draft(EventType.SUMMARY_PLACED, {**SUMMARY, "hidden": [[0, 1]]}, Replace(0, 1), (0, 1)),
+            "a tool call without its result",
+        ),
+        (Draft(EventType.SUMMARY_PLACED, {**SUMMARY, "hidden": [[2, 3]]}, Replace(2, 3), (2, 3)), "a result without its call"),
     ],
 )
 def test_each_rule_of_the_surface_has_its_own_message_and_a_refusal_changes_nothing(draft: Draft, message: str) -> None:
@@ -97,7 +105,7 @@ def test_each_rule_of_the_surface_has_its_own_message_and_a_refusal_changes_noth
     before = attrs.asdict(surface)
     event = seal(draft, session_id="s", seq=4, time=1.5, epoch=1, previous=surface.head)
     with pytest.raises(CompactionError, match=message) as caught:
-        surface.check([event])
+        surface.check([event], Log("s", []))
     assert caught.value.code is ErrorCode.LEDGER_CORRUPT
     assert caught.value.where == "event 4"
     assert attrs.asdict(surface) == before
@@ -107,18 +115,18 @@ def test_an_event_out_of_order_or_of_another_session_is_refused() -> None:
     surface = fold("s", _sealed(ROUND))
     late = seal(_user(9), session_id="s", seq=7, time=1.5, epoch=1, previous=surface.head)
     with pytest.raises(CompactionError, match="is not the next one, which is 4"):
-        surface.check([late])
+        surface.check([late], Log("s", []))
     foreign = seal(_user(9), session_id="t", seq=4, time=1.5, epoch=1, previous=surface.head)
     with pytest.raises(CompactionError, match="belongs to another session"):
-        surface.check([foreign])
+        surface.check([foreign], Log("s", []))
 
 
 def test_after_a_replacement_positions_are_named_by_seq_and_need_not_ascend() -> None:
     events = _sealed(
         [
             *ROUND,
-            Draft(EventType.SUMMARY_PLACED, SUMMARY, Replace(0, 2), (0, 1, 2)),
-            Draft(EventType.SUMMARY_PLACED, {"id": "s2", "content": "all"}, Replace(4, 3), (4, 3)),
+            Draft(EventType.SUMMARY_PLACED, {**SUMMARY, "hidden": [[0, 2]]}, Replace(0, 2), (0, 1, 2)),
+            Draft(EventType.SUMMARY_PLACED, {"id": "s2", "content": "all", "hidden": [[4, 4], [3, 3]]}, Replace(4, 3), (4, 3)),
         ]
     )
     assert fold("s", events[:5]).order == [4, 3]
@@ -159,8 +167,9 @@ def test_folding_one_more_equals_folding_all_again(messages: list[object]) -> No
     events = _sealed([Draft(EventType.MESSAGE_APPENDED, message_to_plain(message), APPEND) for message in messages])
     surface = Surface("s")
     for count, event in enumerate(events, 1):
-        surface.check([event])
-        surface.apply(event)
+        past = Log("s", events[: count - 1])
+        surface.check([event], past)
+        surface.apply(event, past)
         assert attrs.asdict(surface) == attrs.asdict(fold("s", events[:count]))
 
 
@@ -181,3 +190,14 @@ def test_a_session_id_is_few_characters(bad: object) -> None:
 
 def test_operations_have_one_written_form() -> None:
     assert (str(Append()), str(Replace(2, 5))) == ("append", "replace 2 5")
+    for op in (Append(), Replace(2, 5), Restore((9, 4)), Rewind(7, 1)):
+        assert parse_op(str(op)) == op
+    assert parse_op("") is None
+    for wrong in ("replace 1", "append 3", "restore", "rewind 1", "hide 2", "replace a b", " "):
+        with pytest.raises(ValueError, match=r"no operation|invalid literal"):
+            parse_op(wrong)
+
+
+@given(st.lists(st.integers(0, 40)))
+def test_ranges_are_lossless(seqs: list[int]) -> None:
+    assert list(unranged(ranges(seqs))) == seqs

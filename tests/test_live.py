@@ -7,8 +7,8 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from compactor.errors import CompactionError, ErrorCode, FailureKind
+from compactor.events import EventType
 from compactor.formats import check_anthropic, check_openai_chat, check_openai_responses
-from compactor.ledger import EventType
 from compactor.messages import AssistantMessage, ToolCall, ToolResult, UserMessage
 from compactor.outcomes import Committed, Failed, Unchanged
 from compactor.phases import Phase

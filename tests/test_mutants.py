@@ -12,7 +12,8 @@ from harness import LedgerFactory, Seen, append_scenario, caller_scenario, edges
 from compactor import machine as machine_module
 from compactor import phases
 from compactor.actor import Actor
-from compactor.ledger import Draft, Event, EventType, Lease
+from compactor.events import Draft, Event, EventType
+from compactor.ledger import Lease
 from compactor.machine import Run
 from compactor.phases import Effect, Phase, Signal
 from compactor.sessionwork import SessionWork

@@ -35,7 +35,8 @@ from compactor import (
     UserMessage,
     portal,
 )
-from compactor.ledger import Draft, Event, EventType, Lease
+from compactor.events import Draft, Event, EventType
+from compactor.ledger import Lease
 from compactor.portal import _thread
 from compactor.session import Session
 from compactor.summarizers import blocking
@@ -1255,14 +1256,14 @@ def test_ctrl_c_that_comes_too_late_for_the_opening_closes_again() -> None:
     class Pressing(LateLedger):
         at = EventType.REQUIREMENT_PINNED
 
-        async def read(self, session_id: str, start: int = 0, stop: int | None = None) -> tuple[Event, ...]:
-            events = await super().read(session_id, start, stop)
+        async def find(self, session_id: str, name: str) -> int | None:
+            found = await super().find(session_id, name)
             with trio.CancelScope(shield=True):
                 if not pressed:
                     pressed.append(True)
                     press_ctrl_c()
                     await trio.lowlevel.checkpoint()
-            return events
+            return found
 
     pressed: list[bool] = []
     ledger = Pressing()

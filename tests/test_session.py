@@ -20,8 +20,8 @@ from compactor.actor import QUEUE_MAX
 from compactor.compaction import compact_context
 from compactor.context import build_active_context
 from compactor.errors import CompactionError, ErrorCode, FailureKind
+from compactor.events import Draft, EventType, Replace, ranges
 from compactor.identity import RENAMED
-from compactor.ledger import Draft, EventType, Replace
 from compactor.messages import AssistantMessage, Text, ToolCall, UserMessage
 from compactor.outcomes import Committed, Failed, Missed, Outcome, Unchanged
 from compactor.phases import TRANSITIONS, Phase, Signal
@@ -861,7 +861,7 @@ class Scene:
 async def replace_the_span(scene: Scene) -> None:
     """What somebody else's edit of the surface would do: the span moves under the run."""
     order = scene.session.lease.surface.order
-    draft = Draft(EventType.SUMMARY_PLACED, {"id": "x", "content": "edited"}, Replace(order[0], order[1]), tuple(order[:2]))
+    draft = Draft(EventType.SUMMARY_PLACED, {"id": "x", "content": "edited", "hidden": ranges(order[:2])}, Replace(order[0], order[1]), tuple(order[:2]))
     await scene.ledger.append(scene.session.lease, [draft])
 
 
