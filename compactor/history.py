@@ -21,7 +21,17 @@ async def fetch(ledger: Ledger, session_id: str, seqs: Iterable[int]) -> dict[in
     """These events, and few others, by seq."""
     found: dict[int, Event] = {}
     for start, stop in spans(seqs):
-        found |= {event.seq: event for event in await ledger.read(session_id, start, stop)}
+        events = await ledger.read(session_id, start, stop)
+        for seq in range(start, stop):
+            event = events[seq - start] if seq - start < len(events) else None
+            if event is None or (event.seq, event.session_id) != (seq, session_id):
+                raise CompactionError(
+                    ErrorCode.LEDGER_CORRUPT,
+                    f"is missing in session {shown(session_id)}",
+                    where=f"event {seq}",
+                    fix="verify tells what else is wrong; restore the ledger from a backup",
+                )
+            found[seq] = event
     return found
 
 
