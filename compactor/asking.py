@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from types import FunctionType, MethodType
+from typing import Any, Final
 
 import attrs
 import trio
@@ -13,6 +14,9 @@ from .errors import ErrorCode, FailureKind, kind_name
 from .machine import Run
 from .phases import Signal
 from .usercode import Box, Ended, Unobservable, start, wait
+
+NAME_MAX: Final = 200
+"""Code points of a name that a record keeps."""
 
 
 @attrs.define(eq=False, repr=False)
@@ -86,6 +90,25 @@ class Asking:
             fix="see __cause__; the context is unchanged",
             cause=error,
         )
+
+
+def described(summarizer: object) -> dict[str, str]:
+    """What a record says of a summarizer: its name, and what it tells of *model* and *prompt_version*, if it does."""
+    told: dict[str, str] = {}
+    for attribute, key in (("name", "name"), ("model", "model"), ("prompt_version", "prompt")):
+        try:
+            value = getattr(summarizer, attribute, None)
+        except Exception:  # noqa: BLE001 - the summarizer's own property; the record goes without it
+            value = None
+        if type(value) is str:
+            told[key] = value[:NAME_MAX]
+    return {"name": function_name(summarizer), **told}
+
+
+def function_name(function: object) -> str:
+    """A function's own name, else its type's."""
+    name = getattr(function, "__name__", None) if isinstance(function, FunctionType | MethodType) else None
+    return name if type(name) is str and name.isidentifier() else kind_name(function)
 
 
 def default_summarizer() -> Callable[[SummaryRequest], Any]:

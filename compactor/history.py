@@ -5,14 +5,17 @@ Reads through the ``Ledger`` protocol only, and never more than a surface: what 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from .context import ActiveContext
 from .errors import CompactionError, ErrorCode, shown
 from .events import Event, EventType
 from .ledger import Ledger
+from .messages import Message
 from .plain import SESSION_LIMITS
+from .reading import read_one
 from .replay import RECORDS_KEPT, context_of, spans
 from .surface import Surface, hidden_by
 
@@ -35,9 +38,16 @@ async def fetch(ledger: Ledger, session_id: str, seqs: Iterable[int]) -> dict[in
     return found
 
 
-async def load(ledger: Ledger, session_id: str, surface: Surface, *, pending: Iterable[Any] = ()) -> ActiveContext:
-    """The context that *surface* shows."""
-    events = await fetch(ledger, session_id, (*surface.order, *surface.pins.values()))
+async def load(
+    ledger: Ledger,
+    session_id: str,
+    surface: Surface,
+    *,
+    pending: Iterable[Any] = (),
+    replaced: Mapping[int, Event] = MappingProxyType({}),
+) -> ActiveContext:
+    """The context that *surface* shows, *pending* messages after it; *replaced* events count instead of the ledger's."""
+    events = {**await fetch(ledger, session_id, (*surface.order, *surface.pins.values())), **replaced}
     records = await _records(ledger, session_id, surface, events)
     return context_of(surface, events, records, SESSION_LIMITS, pending=pending)
 
@@ -82,7 +92,7 @@ async def context_at(
     return await load(ledger, session_id, surface, pending=event.data.get("shown", ())), event
 
 
-async def originals(ledger: Ledger, session_id: str, start: int = 0, stop: int | None = None) -> list[Event]:
+async def originals(ledger: Ledger, session_id: str, start: int = 0, stop: int | None = None) -> tuple[Message, ...]:
     """Every message as it was appended, in order, hidden or not: what happened, rather than what the model is sent."""
     events = await ledger.read(session_id, start, stop)
-    return [event for event in events if event.type is EventType.MESSAGE_APPENDED]
+    return tuple([read_one(event.data)[0] for event in events if event.type is EventType.MESSAGE_APPENDED])

@@ -10,7 +10,7 @@ import attrs
 from .context import ActiveContext
 from .errors import CompactionError, ErrorCode, kind_name
 from .events import EventType
-from .messages import AssistantMessage, is_message, message_to_plain
+from .messages import AssistantMessage, Message, is_message, message_to_plain
 from .plain import is_object
 
 RENAMED = "renamedCalls"
@@ -48,6 +48,12 @@ class Ids:
                 self._calls.add(block["id"])
                 if block["id"] in originals:
                     self._renamed.setdefault(originals[block["id"]], []).append(block["id"])
+
+    def meet(self, seqs: Sequence[int], messages: Sequence[Message]) -> None:
+        """Note the messages of a surface that are not known yet: those it began with, or that an edit brought back."""
+        for seq, message in zip(seqs, messages, strict=True):
+            if message.id not in self._seqs:
+                self.note(EventType.MESSAGE_APPENDED, seq, message_to_plain(message))
 
     def learn(self, taken: Mapping[str, int]) -> None:
         """Remember names that the ledger refused."""

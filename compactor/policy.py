@@ -21,6 +21,10 @@ HEADROOM_MAX: Final = 65_536
 """What a reply and the next tool results may need at most; small windows reserve a fifth of themselves instead."""
 
 
+FRAME_UNITS: Final = 500
+"""What a summary's frame and footer take beside its text, in every format: part of the room that a policy gives it."""
+
+
 class Sizing(Protocol):
     """What the actor asks of a budget or a policy."""
 
@@ -179,9 +183,10 @@ class Policy:
 
     def options(self, context: ActiveContext) -> BudgetOptions:
         """Requirements + summary + tail, as the rule says."""
-        return BudgetOptions(
-            context.requirement_units + self.summary_room + self.tail, self.summary_room, self.retain_recent_messages
-        )
+        target = context.requirement_units + self.summary_room + self.tail
+        # A small window pays for the frame from what it keeps free.
+        text = self.summary_room - min(FRAME_UNITS, self.summary_room // 4)
+        return BudgetOptions(target, text, self.retain_recent_messages)
 
 
 def check_sizing(sizing: object) -> None:

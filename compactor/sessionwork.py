@@ -11,7 +11,7 @@ from typing import assert_never
 import attrs
 import trio
 
-from .asking import Asking
+from .asking import Asking, described
 from .context import ActiveContext, BudgetOptions, SummaryRequest, choose_boundary, compacted, record_to_plain
 from .errors import CompactionError, ErrorCode, FailureKind, kind_name
 from .events import Draft, EventType, Replace, ranges
@@ -23,7 +23,7 @@ from .phases import Effect, Signal
 from .requests import Request
 from .units import summary_units
 from .usercode import Ended, start, wait
-from .verdicts import read_summary_text
+from .verdicts import VERDICTS, read_summary_text
 
 
 @attrs.define(eq=False, repr=False)
@@ -307,6 +307,7 @@ class SessionWork:
                 return Signal.REJECTED
         record = self.committed.record
         assert self.started is not None
+        surface = session.lease.surface
         drafts = [
             Draft(
                 EventType.SUMMARY_PLACED,
@@ -329,7 +330,17 @@ class SessionWork:
                     "units_before": record.units_before,
                     "units_after": record.units_after,
                     "hidden": ranges(self.hidden),
-                    "input": session.lease.surface.span_digest(self.hidden),
+                    "input": surface.span_digest(self.hidden),
+                    "coverage": {
+                        "summarized": ranges(self.hidden),
+                        "kept": ranges(surface.order[len(self.hidden) :]),
+                        "pinned": ranges([*surface.pins.values()]),
+                        "control": [],
+                    },
+                    "summarizer": described(self.asking.summarizer),
+                    # Nothing was taken from the text or added to it, unless it is here as it came.
+                    "raw": None if self.asking.answer == self.summary.content else self.asking.answer,
+                    "verdicts": [{"name": name, "ok": True} for name in VERDICTS],
                     "attempts": run.attempt,
                     "seconds": round(trio.current_time() - run.began, 6),
                 },
@@ -362,7 +373,15 @@ class SessionWork:
     async def _close_marker(self, run: Run) -> None:
         """End a run that did not commit. If that cannot be written the marker stays, loudly: the next run is BUSY."""
         code = ErrorCode.CANCELLED if run.stopped or run.exit or run.error is None else run.error.code
-        draft = Draft(EventType.COMPACTION_ENDED, {"run": run.id, "code": code.value, "attempts": run.attempt})
+        data = {
+            "run": run.id,
+            "code": code.value,
+            "kind": None if run.error is None or run.error.kind is None else run.error.kind.value,
+            "summarizer": described(self.asking.summarizer),
+            "attempts": run.attempt,
+            "seconds": round(trio.current_time() - run.began, 6),
+        }
+        draft = Draft(EventType.COMPACTION_ENDED, data)
         with trio.CancelScope(shield=True):
             try:
                 async with self.session.writing:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from .errors import CompactionError, ErrorCode, FailureKind, kind_name
 from .messages import Summary
 from .plain import Limits, is_blank, limit_error
+
+VERDICTS: Final = ("text", "size", "not blank", "budget", "target", "limits")
+"""What every committed summary passed, in this order: here, and where the new context is built."""
 
 
 def read_summary_text(value: object, *, summary_id: str, max_units: int, limits: Limits) -> Summary:

@@ -65,11 +65,7 @@ class Writer:
         self._new_id = new_id
         self._ids = Ids(new_id, complete=lease.epoch == 1)
         self._appends = Appends(self, self._ids, format)
-        self.publish(context)
-        # The surface names its events in the order of its messages, behind the summary.
-        seqs = lease.surface.order[context.summary is not None :]
-        for message, seq in zip(context.messages, seqs, strict=True):
-            self._ids.note(EventType.MESSAGE_APPENDED, seq, message_to_plain(message))
+        self.rebase(context)
 
     @property
     def id(self) -> str:
@@ -84,6 +80,12 @@ class Writer:
     def publish(self, context: ActiveContext) -> None:
         """The one assignment of ``snapshot``."""
         self.snapshot = self.context = context
+
+    def rebase(self, context: ActiveContext) -> None:
+        """Publish a context that shows other events than the one before: as opened, or as an edit left it."""
+        # The surface names its events in the order of its messages, behind the summary.
+        self._ids.meet(self.lease.surface.order[context.summary is not None :], context.messages)
+        self.publish(context)
 
     async def append(self, *messages: Any, usage: Mapping[str, Any] | None = None) -> tuple[Message, ...]:
         """Append messages, all or none; what many tasks append at once becomes durable together."""

@@ -10,7 +10,7 @@ import pytest
 
 from compactor.context import BudgetOptions, build_active_context
 from compactor.errors import CompactionError, ErrorCode
-from compactor.policy import DEFAULT_WINDOW, HEADROOM_MAX, Budget, Policy
+from compactor.policy import DEFAULT_WINDOW, FRAME_UNITS, HEADROOM_MAX, Budget, Policy
 from compactor.session import plan_compaction
 
 EMPTY = build_active_context({})
@@ -103,7 +103,8 @@ def test_the_classic_rule(window: int, reserve: int, headroom: int, threshold: i
     policy = Policy(window, reserve)
     assert (policy.headroom, policy.trigger, policy.tail, policy.summary_room) == (headroom, threshold, tail, room)
     assert policy.threshold(EMPTY) == threshold
-    assert policy.options(EMPTY) == BudgetOptions(tail + room, room, 1)
+    text = room - min(FRAME_UNITS, room // 4)
+    assert policy.options(EMPTY) == BudgetOptions(tail + room, text, 1)
 
 
 def test_requirements_are_added_to_the_target() -> None:

@@ -189,7 +189,7 @@ def render(context: ActiveContext) -> Rendered:
     ids = WireIds("[^a-zA-Z0-9_-]", 64)
     out: list[dict[str, Any]] = []
     if context.summary is not None:
-        _put(out, "user", [{"type": "text", "text": framed(context.summary.content)}])
+        _put(out, "user", [{"type": "text", "text": framed(context)}])
     for round_ in rounds(context.messages, lost, log):
         _put_round(out, round_, ids, lost)
     tell(lost, log)

@@ -257,7 +257,7 @@ def render(context: ActiveContext) -> Rendered:
     log = Log()
     out: list[dict[str, Any]] = [{"role": "system", "content": item.content} for item in context.requirements]
     if context.summary is not None:
-        out.append({"role": "user", "content": framed(context.summary.content)})
+        out.append({"role": "user", "content": framed(context)})
     messages = list(context.messages)
     results = {message.tool_call_id: at for at, message in enumerate(messages) if type(message) is ToolResult}
     lost: Counter[str] = Counter()

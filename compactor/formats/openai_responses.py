@@ -261,7 +261,7 @@ def render(context: ActiveContext) -> Rendered:
     """Write a context as the arguments ``instructions`` (absent without requirements) and ``input`` of a request."""
     out = Export()
     if context.summary is not None:
-        out.items.append({"type": "message", "role": "user", "content": framed(context.summary.content)})
+        out.items.append({"type": "message", "role": "user", "content": framed(context)})
     out.add(context.messages)
     data: dict[str, Any] = {"input": out.items}
     if context.requirements:

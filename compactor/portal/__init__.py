@@ -205,6 +205,10 @@ class AsyncioSession(_Face):
     close_calls = _awaited(Session.close_calls)
     begin = _awaited(Session.begin)
     compact = _awaited(Session.compact)
+    undo = _awaited(Session.undo)
+    rewind = _awaited(Session.rewind)
+    fork = _awaited(Session.fork)
+    redact = _awaited(Session.redact)
     aclose = _awaited(Session.aclose)
 
     async def _call(self, name: str, *args: Any, **kwargs: Any) -> Any:
@@ -228,6 +232,10 @@ class PlainSession(_Face):
     close_calls = _blocking(Session.close_calls)
     begin = _blocking(Session.begin)
     compact = _blocking(Session.compact)
+    undo = _blocking(Session.undo)
+    rewind = _blocking(Session.rewind)
+    fork = _blocking(Session.fork)
+    redact = _blocking(Session.redact)
     aclose = _blocking(Session.aclose)
 
     def _call(self, name: str, *args: Any, **kwargs: Any) -> Any:
