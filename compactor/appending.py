@@ -55,8 +55,14 @@ class _Entry:
     error: Exception | None = None
     taken: bool = False
     """It is being written, or it was."""
-    woken: trio.Event = attrs.field(factory=trio.Event)
-    """It is done, or it is its turn to lead."""
+    done: bool = False
+    woken: trio.Event | None = None
+    """It is done, or it is its turn to lead; made when somebody waits for that."""
+
+    def wake(self) -> None:
+        """Let the caller go on."""
+        if self.woken is not None:
+            self.woken.set()
 
 
 class _Unread(Exception):  # noqa: N818 - not an error: a retried append must be compared with what is in the ledger
@@ -88,19 +94,25 @@ class Appends:
     async def append(self, messages: tuple[Any, ...], usage: Mapping[str, Any] | None) -> tuple[Message, ...]:
         """Append messages, all or none."""
         entry = _Entry(messages, usage)
-        follows = bool(self._queue)
+        if self._queue:
+            entry.woken = trio.Event()
         self._queue.append(entry)
         try:
-            if follows:
+            if entry.woken is not None:
                 await entry.woken.wait()
             if not entry.taken:
                 await self._lead(entry)
+            if not entry.done:  # told to lead, but somebody else was quicker
+                entry.woken = trio.Event()
+                await entry.woken.wait()
         except trio.Cancelled:
-            if not entry.taken:
+            while entry.taken and not entry.done:
+                entry.woken = trio.Event()
+                with trio.CancelScope(shield=True):
+                    await entry.woken.wait()
+            if not entry.done:
                 self._withdraw(entry)
                 raise
-            with trio.CancelScope(shield=True):
-                await entry.woken.wait()
         if entry.error is not None:
             raise entry.error
         return entry.kept
@@ -109,7 +121,7 @@ class Appends:
         first = self._queue[0] is entry
         self._queue.remove(entry)
         if first and self._queue:
-            self._queue[0].woken.set()
+            self._queue[0].wake()
 
     async def _lead(self, entry: _Entry) -> None:
         """Write everything that waits, the own entry among it, unless somebody else was quicker."""
@@ -136,12 +148,14 @@ class Appends:
         except BaseException as bug:
             for each in batch:
                 each.error = CompactionError(ErrorCode.INTERNAL, f"an append of the same batch raised {kind_name(bug)}")
-                each.woken.set()
+                each.done = True
+                each.wake()
             raise
         finally:
             writing.release()
         for each in batch:
-            each.woken.set()
+            each.done = True
+            each.wake()
 
     async def _round(self, batch: Sequence[_Entry]) -> None:
         """Plan and write, until nothing new is learned about what the ledger holds already."""

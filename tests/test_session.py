@@ -861,7 +861,12 @@ class Scene:
 async def replace_the_span(scene: Scene) -> None:
     """What somebody else's edit of the surface would do: the span moves under the run."""
     order = scene.session.lease.surface.order
-    draft = Draft(EventType.SUMMARY_PLACED, {"id": "x", "content": "edited", "hidden": ranges(order[:2])}, Replace(order[0], order[1]), tuple(order[:2]))
+    draft = Draft(
+        EventType.SUMMARY_PLACED,
+        {"id": "x", "content": "edited", "hidden": ranges(order[:2])},
+        Replace(order[0], order[1]),
+        tuple(order[:2]),
+    )
     await scene.ledger.append(scene.session.lease, [draft])
 
 
