@@ -34,6 +34,24 @@ def corrupt(seq: int, what: str) -> CompactionError:
 
 
 @attrs.frozen
+class _Durable:
+    """The past without the batch that is being checked: an edit may look back at nothing that could still be refused."""
+
+    past: Past
+    stop: int
+
+    def event(self, seq: int) -> Event:
+        if seq >= self.stop:
+            raise corrupt(seq, "is what an event of its own transaction looks back at")
+        return self.past.event(seq)
+
+    def order_at(self, seq: int) -> Sequence[int]:
+        if seq >= self.stop:
+            raise corrupt(seq, "is what an event of its own transaction looks back at")
+        return self.past.order_at(seq)
+
+
+@attrs.frozen
 class RunMarker:
     """The start marker of a run without an end: its seq, and the life that wrote it."""
 
@@ -74,6 +92,7 @@ class Surface:
         moving = sum([event.op is not None and type(event.op) is not Append for event in events])
         surface = self if moving < 2 else self.copy()
         running = set(self.runs)
+        past = _Durable(past, self.next_seq)
         for seq, event in enumerate(events, self.next_seq):
             surface._check_event(event, seq, past)  # noqa: SLF001 - itself, or its copy
             if event.type is EventType.COMPACTION_STARTED:

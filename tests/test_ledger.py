@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import attrs
 import pytest
+import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,6 +28,7 @@ from compactor.events import (
 )
 from compactor.ledger import check_session_id
 from compactor.messages import message_to_plain
+from compactor.searching import folded, scan, searchable
 from compactor.stores import MemoryLedger
 from compactor.surface import Log, Surface, fold
 from compactor.testing import check_ledger, transcripts
@@ -39,6 +41,105 @@ async def test_two_handles_on_a_memory_ledger_keep_to_the_protocol() -> None:
         return MemoryLedger(ledger)
 
     await check_ledger(another)
+
+
+class _ForgetsNamesThatWereRewound(MemoryLedger):
+    async def find(self, session_id, name):
+        seq = await super().find(session_id, name)
+        surface = await self.surface_at(session_id) if seq is not None else None
+        return seq if surface is None or seq in surface.digests or not name.startswith("message:") else None
+
+
+class _ReadsTheSurfaceOneTooEarly(MemoryLedger):
+    async def surface_at(self, session_id, seq=None):
+        return await super().surface_at(session_id, seq - 1 if seq else seq)
+
+
+class _LendsItsOwnSurface(MemoryLedger):
+    async def surface_at(self, session_id, seq=None):
+        return self._shelf(session_id).surface if seq is None else await super().surface_at(session_id, seq)
+
+
+class _TellsTheOutermostSummary(MemoryLedger):
+    async def hiding(self, session_id, seq):
+        found, above = None, await super().hiding(session_id, seq)
+        while above is not None:
+            found, above = above, await super().hiding(session_id, above)
+        return found
+
+
+class _SearchesWhatIsShown(MemoryLedger):
+    async def search(self, session_id, query, limit):
+        await super().search(session_id, query, limit)
+        events = [event for event in self._shelf(session_id).events if event.type is EventType.MESSAGE_APPENDED]
+        return tuple([events[at] for at in scan(query, [searchable(event.data) for event in events], limit)])
+
+
+class _SearchesWholeWords(MemoryLedger):
+    async def search(self, session_id, query, limit):
+        found = await super().search(session_id, query, limit)
+        return tuple([e for e in found if set(query.terms) & set(folded(searchable(e.data)).split())])
+
+
+class _RedactsBeforeItChecks(MemoryLedger):
+    async def redact(self, lease, seq, tombstone, draft):
+        shelf = self._own(lease)
+        if 0 <= seq < len(shelf.events):
+            shelf.events[seq] = attrs.evolve(shelf.events[seq], body=tombstone, redacted=bytes(32))
+        return await super().redact(lease, seq, tombstone, draft)
+
+
+class _WritesInTwoSteps(MemoryLedger):
+    async def append(self, lease, drafts):
+        events = ()
+        for draft in drafts:
+            events += await super().append(lease, [draft])
+        return events
+
+
+class _RaisesCancelledForWhatItWrote(MemoryLedger):
+    async def append(self, lease, drafts):
+        events = await super().append(lease, drafts)
+        await trio.lowlevel.checkpoint()
+        return events
+
+
+class _ForksWithoutNames(MemoryLedger):
+    def _copy(self, shelf, origin):
+        said = super()._copy(shelf, origin)
+        shelf.names.clear()
+        return said
+
+
+class _KeepsTheChainOfTheParent(MemoryLedger):
+    def _copy(self, shelf, origin):
+        said = super()._copy(shelf, origin)
+        shelf.events[0] = self._shelves[origin.session_id].events[0]
+        return said
+
+
+class _HasNoFencing(MemoryLedger):
+    def _own(self, lease):
+        return self._shelves[lease.session_id]
+
+
+class _ListsSessionsByName(MemoryLedger):
+    async def sessions(self):
+        return tuple(sorted(await super().sessions(), key=lambda info: info.id))
+
+
+BROKEN = [value for name, value in globals().items() if isinstance(value, type) and name.startswith("_")]
+
+
+@pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.__name__)
+async def test_a_store_that_breaks_the_protocol_is_caught(broken: type[MemoryLedger]) -> None:
+    ledger = broken()
+
+    async def another() -> MemoryLedger:
+        return broken(ledger)
+
+    with pytest.raises((AssertionError, CompactionError)):
+        await check_ledger(another)
 
 
 async def test_a_handle_that_was_closed_loses_its_sessions_to_the_next_owner() -> None:
