@@ -91,6 +91,7 @@ class MemoryLedger:
         for event in parent.events[: origin.seq + 1]:
             copied = reseal(event, session_id=surface.session_id, previous=surface.head)
             self._keep(shelf, copied)
+            shelf.names |= dict.fromkeys(names_of(event), event.seq)
         return {"parent": {"session": origin.session_id, "seq": origin.seq, "digest": parent.events[origin.seq].digest.hex()}}
 
     async def release(self, lease: Lease) -> None:
@@ -135,28 +136,28 @@ class MemoryLedger:
         surface, now = shelf.surface, self._clock()
         events: list[Event] = []
         taken: dict[str, int] = {}
-        fresh: set[str] = set()
+        fresh: dict[str, int] = {}
         seq, previous = surface.next_seq, surface.head
         for draft in drafts:
             event = seal(draft, session_id=lease.session_id, seq=seq, time=now, epoch=lease.epoch, previous=previous)
             events.append(event)
             for name in names_of(draft):
                 if name in shelf.names or name in fresh:
-                    taken[name] = shelf.names.get(name, seq)
-                fresh.add(name)
+                    taken[name] = shelf.names.get(name, fresh.get(name, seq))
+                fresh[name] = seq
             seq, previous = seq + 1, event.digest
         surface.check(events, Log(lease.session_id, shelf.events))
         if taken:
             raise NamesTakenError(taken)
         for event in events:
             self._keep(shelf, event)
+        shelf.names |= fresh
         return tuple(events)
 
     @staticmethod
     def _keep(shelf: _Shelf, event: Event) -> None:
         shelf.surface.apply(event, Log(event.session_id, shelf.events))
         shelf.events.append(event)
-        shelf.names |= dict.fromkeys(names_of(event), event.seq)
 
     # ----------------------------------------------------------------------------------------------- reading
 
