@@ -6,6 +6,7 @@ in a task of its own so that Ctrl-C, which Trio raises in the main task, cannot 
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable
 from typing import Any, Final, Literal, TypeAlias
@@ -63,6 +64,7 @@ class Actor:
     _stray: Box | None
     """User code that did not respond to an earlier run's cancellation."""
     _auto_floor: int
+    _indexing: trio.CancelScope
     _closing: bool
     _closed: trio.Event
 
@@ -94,6 +96,7 @@ class Actor:
         self._send, self._mailbox = trio.open_memory_channel[Request](QUEUE_MAX)
         self._stray = None
         self._auto_floor = 0
+        self._indexing = trio.CancelScope()
         self._closing = False
         self._closed = trio.Event()
         nursery.start_soon(self._act, name="compactor actor")
@@ -237,7 +240,17 @@ class Actor:
             self.idle.set()
         if run.exit is not None:
             raise run.exit
+        if isinstance(self.last_outcome, Committed):
+            await self._index()
         self.consider()
+
+    async def _index(self) -> None:
+        """Make what was hidden quick to find. Between runs, so that nobody waits; what is left out is found by a scan."""
+        self._indexing = trio.CancelScope()
+        if self._closing:
+            self._indexing.cancel()
+        with self._indexing, contextlib.suppress(Exception):
+            await self._host.store.index(self._host.id)
 
     async def _drive(self, run: Run, request: Request) -> None:
         base = self._host.context
@@ -272,6 +285,7 @@ class Actor:
     async def close(self) -> None:
         """Cancel the run in hand, refuse those that wait, and wait until the task has ended."""
         self._closing = True
+        self._indexing.cancel()
         if self.current is not None:
             self.current.scope.cancel()
         for request in self._waiting:
