@@ -1,0 +1,21 @@
+"""The right to write one session of a file."""
+
+from __future__ import annotations
+
+import attrs
+
+from ..surface import Surface
+from ._owners import Claim
+
+
+@attrs.define(eq=False)
+class SqliteLease:
+    """What ``acquire`` gives; ``surface`` is the fold of everything durable."""
+
+    session_id: str
+    epoch: int
+    surface: Surface = attrs.field(repr=False)
+    key: int = attrs.field(repr=False)
+    """The session's number in the file."""
+    claim: Claim = attrs.field(repr=False)
+    released: bool = False

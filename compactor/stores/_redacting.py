@@ -1,0 +1,39 @@
+"""Redaction: the one change of an event, and how its bytes are made to be gone from the files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import apsw
+
+from ..events import Draft
+from ..ledger import no_event
+from ..surface import Surface
+from . import _search
+from ._rows import Head, Place, event_at, redacted_by
+from ._writing import Recorded, record
+
+
+def redact(
+    place: Place, head: Head, surface: Surface, seq: int, tombstone: bytes, draft: Draft, *, now: float
+) -> tuple[Head, Recorded]:
+    """Put *tombstone* in the place of what event *seq* says, and say why."""
+    if not 0 <= seq < head.next:
+        raise no_event(head.name, seq)
+    event = event_at(place, head, seq)
+    after, recorded = record(place, head, surface, [draft], epoch=head.epoch, now=now)
+    if seq < head.indexed:
+        _search.forget(place, head, event, tombstone)
+    place.connection.execute(
+        "UPDATE events SET body = ?, redacted = ? WHERE id = ?", (*redacted_by(event, tombstone), head.id(seq))
+    )
+    return after, recorded
+
+
+def scrub(place: Place) -> bool:
+    """Empty the write-ahead log, which still holds earlier pages. False: somebody reads an earlier state for too long."""
+    try:
+        busy, _log, _done = place.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    except apsw.Error:
+        return False
+    return not busy

@@ -1,0 +1,210 @@
+"""The one writer of a file: transactions, what becomes of them, and what an append writes. Runs in threads, one at a time.
+
+A transaction takes several steps, each of which may be refused without harm to the others. A commit has three
+outcomes. Where SQLite reports an error the heads are read again: they tell whether it landed. If it did not, its pages may
+still stand in the write-ahead log, behind the end that everybody knows, and a later recovery could take them for good;
+so another commit is put in their place before anybody is told that nothing was written. Where that fails too, nobody
+knows: this handle then reads and writes no more, for only opening the file again can tell.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+import apsw
+import attrs
+
+from ..errors import CompactionError, ErrorCode
+from ..events import Append, Draft, Event, Restore, Rewind, names_of, seal
+from ..ledger import NamesTakenError
+from ..surface import Surface
+from . import _spans
+from ._faults import corrupt, fault, told
+from ._folding import Rows, due, fold_in
+from ._rows import Head, Place, head_at, named, put_events, put_head, put_names
+from ._schema import Durability, connect
+
+T = TypeVar("T")
+Step = Callable[[Place], tuple[Head | None, T]]
+"""Writes something; gives the head record that stands afterwards, and what the caller wants to know."""
+
+
+class UnknownOutcomeError(Exception):
+    """A commit was sent, and whether it landed cannot be read: no error of this package, as the protocol wants it."""
+
+
+@attrs.define(eq=False)
+class Writer:
+    """The connection that writes."""
+
+    path: str
+    durability: Durability
+    vfs: str | None
+    unknown: bool = False
+    """Nobody knows what the last commit did."""
+    _place: Place | None = None
+
+    def place(self) -> Place:
+        """The connection, made again if it was lost."""
+        self.check()
+        if self._place is None:
+            with told(self.path, "written"):
+                connection = connect(self.path, writable=True, durability=self.durability, vfs=self.vfs)
+            self._place = Place(connection, self.path)
+        return self._place
+
+    def check(self) -> None:
+        """Refuse everything once an outcome is unknown."""
+        if self.unknown:
+            raise CompactionError(
+                ErrorCode.FILE_UNREADABLE,
+                "nobody knows whether the last write was recorded: the disk failed while it was committed",
+                where=self.path,
+                fix="check the disk, then open the ledger again: that tells",
+            )
+
+    def close(self) -> None:
+        """Close the connection."""
+        place, self._place = self._place, None
+        if place is not None:
+            with contextlib.suppress(apsw.Error):
+                place.connection.close()
+
+    def transact(self, steps: Sequence[Step[T]]) -> list[T | Exception]:
+        """Run steps in one transaction; give what each of them gave, or why it was refused. Raises what befell all of them."""
+        place = self.place()
+        with told(self.path, "written"):
+            place.connection.execute("BEGIN IMMEDIATE")
+        results: list[T | Exception] = []
+        after: list[Head] = []
+        try:
+            for step in steps:
+                head, result = self._run(place, step, several=len(steps) > 1)
+                results.append(result)
+                if head is not None:
+                    after.append(head)
+        except BaseException:
+            self._roll_back(place)
+            raise
+        if not after:
+            self._roll_back(place)
+            return results
+        try:
+            place.connection.execute("COMMIT")
+        except apsw.Error as error:
+            self._resolve(place, after, error)
+        return results
+
+    def _run(self, place: Place, step: Step[T], *, several: bool) -> tuple[Head | None, T | Exception]:
+        if several:
+            place.connection.execute("SAVEPOINT step")
+        refused: Exception
+        try:
+            given = step(place)
+        except CompactionError as error:
+            refused = error
+        except apsw.Error as error:
+            if not place.connection.in_transaction:  # SQLite has rolled everything back
+                raise fault(error, self.path, "written") from error
+            refused = fault(error, self.path, "written")
+            refused.__cause__ = error
+        except Exception as bug:  # noqa: BLE001 - whatever it is, it is not the others'
+            refused = bug
+        else:
+            if several:
+                place.connection.execute("RELEASE step")
+            return given
+        if several:
+            place.connection.execute("ROLLBACK TO step")
+            place.connection.execute("RELEASE step")
+        return None, refused
+
+    def _roll_back(self, place: Place) -> None:
+        """End the transaction; a connection that cannot is given up, which ends it too."""
+        try:
+            if place.connection.in_transaction:
+                place.connection.execute("ROLLBACK")
+        except apsw.Error:
+            self.close()
+
+    def _resolve(self, place: Place, after: Sequence[Head], error: apsw.Error) -> None:
+        """Find out what became of a commit that was answered with an error; return when it landed."""
+        self._roll_back(place)
+        try:
+            now = self.place()
+            if all(head_at(now, head.key) == head for head in after):
+                return
+            if not isinstance(error, apsw.FullError):  # which says that the last page could not be written
+                now.connection.execute("BEGIN IMMEDIATE")
+                now.connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'mends'")
+                now.connection.execute("COMMIT")
+        except (apsw.Error, CompactionError) as lost:
+            self.close()
+            self.unknown = True
+            raise UnknownOutcomeError(self.path) from lost
+        raise fault(error, self.path, "written") from error
+
+
+# ------------------------------------------------------------------------------------------------------------ recording
+
+
+@attrs.frozen
+class Recorded:
+    """What one session's write came to. *surface* takes the place of the owner's, where it had to be folded here."""
+
+    events: tuple[Event, ...]
+    surface: Surface | None
+
+
+def record(
+    place: Place, head: Head, surface: Surface, drafts: Sequence[Draft], *, epoch: int, now: float
+) -> tuple[Head, Recorded]:
+    """Seal, check and write *drafts* behind *head*, whose surface is *surface*; it is left as it is."""
+    seq, previous, session_id = head.next, head.digest, head.name
+    events: list[Event] = []
+    fresh: dict[str, int] = {}
+    taken: dict[str, int] = {}
+    looks_back = False
+    moves = False
+    for draft in drafts:
+        event = seal(draft, session_id=session_id, seq=seq, time=now, epoch=epoch, previous=previous)
+        events.append(event)
+        for name in names_of(draft):
+            if name in fresh:
+                taken[name] = fresh[name]
+            fresh[name] = seq
+        if event.op is not None and type(event.op) is not Append:
+            moves = True
+            looks_back = looks_back or type(event.op) in (Restore, Rewind)
+        seq, previous = seq + 1, event.digest
+    surface.check(events, Rows(place, head))
+    _claim_names(place, head, fresh, taken)
+    after = attrs.evolve(head, epoch=epoch, next=seq, digest=previous, changed=now)
+    put_events(place, head, events)
+    past = Rows(place, after)
+    folded: Surface | None = None
+    if looks_back or due(surface, head.folded, seq):
+        folded = surface.copy()
+        after = attrs.evolve(after, folded=fold_in(past, folded, events))
+    if moves:
+        _spans.keep(past, events, folded.order if folded is not None else ())
+    put_head(place, after)
+    return after, Recorded(tuple(events), folded)
+
+
+def _claim_names(place: Place, head: Head, fresh: Mapping[str, int], taken: Mapping[str, int]) -> None:
+    """Write the names of a batch, or say which of them are taken."""
+    if not taken:
+        try:
+            put_names(place, head, fresh.items())
+        except apsw.ConstraintError:
+            pass
+        else:
+            return
+    earlier = {name: named(place, head, name) for name in fresh}
+    known = dict(taken) | {name: seq for name, seq in earlier.items() if seq is not None and seq < head.next}
+    if not known:
+        raise corrupt(place.path, f"two names of session number {head.key} have one hash")
+    raise NamesTakenError(known)
