@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Self, TypeVar
 
-import apsw
 import attrs
 import trio
 
@@ -24,15 +23,16 @@ from ..searching import Query
 from ..surface import Surface
 from . import _rows, _search, _spans
 from ._faults import told
-from ._folding import Rows, surface_at
+from ._folding import surface_at
 from ._forks import begin
+from ._indexing import advance
 from ._leases import SqliteLease
 from ._owners import claim
 from ._queue import Job, Queue
-from ._redacting import redact, scrub
+from ._redacting import redact
 from ._rows import Head, Place
 from ._schema import Durability, check_file, check_library, check_schema, connect, create
-from ._writing import Recorded, UnknownOutcomeError, Writer, record
+from ._writing import Action, Recorded, UnknownOutcomeError, Writer, record
 
 READERS: Final = 4
 """Threads that read at once; more would wait for the same disk."""
@@ -76,7 +76,7 @@ class SqliteLedger:
                 ErrorCode.INVALID_INPUT, f"{shown(durability)} is no durability", where="durability", fix='use "full" or "normal"'
             )
         check_library()
-        absolute = os.path.abspath(os.fspath(path))
+        absolute = os.path.abspath(os.fspath(path))  # noqa: ASYNC240 - asks for the working directory, once
         ledger = cls(absolute, read_only, clock, Writer(absolute, durability, vfs))
         await trio.lowlevel.checkpoint()
         with trio.CancelScope(shield=True):
@@ -147,7 +147,7 @@ class SqliteLedger:
                 place.connection.execute("COMMIT")
         except BaseException:
             # Whatever state it is in, the next reader shall not meet it.
-            place.connection.close(True)  # noqa: FBT003
+            place.connection.close(True)
             raise
         if self._closed:
             place.connection.close()
@@ -157,15 +157,19 @@ class SqliteLedger:
 
     async def _write(self, work: Callable[..., T], *args: Any) -> T:
         """Write, in a thread; never cancelled once it began."""
-        async with self._writing:
+        await self._writing.acquire()
+        try:
             self._check_writable()
             with trio.CancelScope(shield=True):
-                return await trio.to_thread.run_sync(work, *args, limiter=self._writes)
+                given = await trio.to_thread.run_sync(work, *args, limiter=self._writes)
+        finally:
+            self._writing.release()
+        return given
 
-    def _one(self, step: Callable[[Place], tuple[Head | None, T]]) -> T:
-        """A transaction of one step."""
+    def _one(self, action: Action[T]) -> T:
+        """A transaction of one action."""
         try:
-            (result,) = self._writer.transact([step])
+            (result,) = self._writer.transact([action])
         except UnknownOutcomeError as lost:
             what = "nobody knows whether this was recorded: the disk failed while it was committed"
             raise CompactionError(ErrorCode.COMMIT_UNKNOWN, what, where=self.path, fix="open the ledger again") from lost
@@ -223,11 +227,11 @@ class SqliteLedger:
     async def _commit(self, batch: Sequence[Job]) -> None:
         """Write what waits, in one transaction, and apply it."""
         now = self._clock()
-        steps = [functools.partial(self._append, job.lease, job.drafts, now) for job in batch]
+        actions = [functools.partial(self._append, job.lease, job.drafts, now) for job in batch]
         try:
             self._check_writable()
             with trio.CancelScope(shield=True):
-                results = await trio.to_thread.run_sync(self._writer.transact, steps, limiter=self._writes)
+                results = await trio.to_thread.run_sync(self._writer.transact, actions, limiter=self._writes)
         except (CompactionError, UnknownOutcomeError) as error:
             for job in batch:
                 job.error = copy.copy(error)
@@ -272,24 +276,27 @@ class SqliteLedger:
         self._check_writable()
         now = self._clock()
 
-        def step(place: Place) -> tuple[Head | None, Recorded]:
+        def action(place: Place) -> tuple[Head | None, Recorded]:
             head = self._head(place, own)
             return redact(place, head, own.surface, seq, tombstone, draft, now=now)
 
         async with self._writing:
             self._check_writable()
             with trio.CancelScope(shield=True):
-                results = await trio.to_thread.run_sync(self._writer.transact, [step], limiter=self._writes)
-                (recorded,) = results
-                if isinstance(recorded, Exception):
-                    raise recorded
+                recorded = await trio.to_thread.run_sync(self._redact, action, limiter=self._writes)
                 (event,) = recorded.events
                 if recorded.surface is not None:
                     own.surface = recorded.surface
                 else:
                     own.surface.apply(event, _NO_PAST)
-                await trio.to_thread.run_sync(scrub, self._writer.place(), limiter=self._writes)
         return event
+
+    def _redact(self, action: Action[Recorded]) -> Recorded:
+        (recorded,) = self._writer.transact([action])
+        if isinstance(recorded, Exception):
+            raise recorded
+        self._writer.scrub()
+        return recorded
 
     # ----------------------------------------------------------------------------------------------------- reading
 
@@ -336,13 +343,20 @@ class SqliteLedger:
     async def index(self, session_id: str) -> None:
         """Bring the search index up to what is hidden. A handle that only reads leaves it as it is."""
         await self._read(lambda place: _known(place, session_id))
-        while not self.read_only and await self._write(self._one, functools.partial(_search.index, session_id=session_id)):
+        while not self.read_only and await self._write(self._one, functools.partial(_indexed, session_id)):
             await trio.lowlevel.checkpoint()
 
     async def sessions(self) -> tuple[SessionInfo, ...]:
         """All sessions, in the order of their beginning."""
         found = await self._read(_rows.heads)
         return tuple([SessionInfo(head.name, head.next, head.epoch, head.began, head.changed) for head in found])
+
+
+def _indexed(session_id: str, place: Place) -> tuple[Head | None, bool]:
+    head, more = advance(place, session_id)
+    if head is not None:
+        _rows.put_head(place, head)
+    return head, more
 
 
 def _known(place: Place, session_id: str) -> Head:

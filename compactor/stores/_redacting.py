@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import apsw
-
 from ..events import Draft
 from ..ledger import no_event
 from ..surface import Surface
-from . import _search
+from ._indexing import replace
 from ._rows import Head, Place, event_at, redacted_by
 from ._writing import Recorded, record
 
@@ -22,18 +18,8 @@ def redact(
         raise no_event(head.name, seq)
     event = event_at(place, head, seq)
     after, recorded = record(place, head, surface, [draft], epoch=head.epoch, now=now)
-    if seq < head.indexed:
-        _search.forget(place, head, event, tombstone)
+    replace(place, head, event, tombstone)
     place.connection.execute(
         "UPDATE events SET body = ?, redacted = ? WHERE id = ?", (*redacted_by(event, tombstone), head.id(seq))
     )
     return after, recorded
-
-
-def scrub(place: Place) -> bool:
-    """Empty the write-ahead log, which still holds earlier pages. False: somebody reads an earlier state for too long."""
-    try:
-        busy, _log, _done = place.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-    except apsw.Error:
-        return False
-    return not busy

@@ -198,17 +198,20 @@ def _event(row: Sequence[Any], head: Head, path: str) -> Event:
     known = _TYPES.get(kind) or cast(EventType, _Unknown(kind))
     try:
         # What a damaged row gives may have any type.
-        if type(time) is not float or type(epoch) is not int or type(body) is not bytes or type(digest) is not bytes:
-            raise ValueError
-        if redacted is not None:
-            if redacted[32:] != _sum(body):
-                raise ValueError
+        whole = type(time) is float and type(epoch) is int and type(body) is bytes and type(digest) is bytes
+        if whole and redacted is not None:
             json.loads(body)
-            redacted = redacted[:32]
+            whole, redacted = redacted[32:] == _sum(body), redacted[:32]
+        if not whole:
+            raise _changed(path, seq)
         what = parse_op(op or "")
         return Event(head.name, seq, known, time, epoch, body, what, _sources(sources), digest, redacted)
     except (ValueError, TypeError, AttributeError) as error:
-        raise corrupt(path, "was changed: one of its fields cannot be read", event=seq) from error
+        raise _changed(path, seq) from error
+
+
+def _changed(path: str, seq: int) -> CompactionError:
+    return corrupt(path, "was changed: one of its fields cannot be read", event=seq)
 
 
 @attrs.frozen
@@ -235,7 +238,8 @@ def _checked(events: Sequence[Event], previous: bytes, start: int, path: str) ->
     return last
 
 
-def _digest_before(place: Place, head: Head, seq: int) -> bytes:
+def digest_before(place: Place, head: Head, seq: int) -> bytes:
+    """The digest of the event before *seq*."""
     if seq == 0:
         return GENESIS
     digest: bytes | None = place.connection.execute("SELECT digest FROM events WHERE id = ?", (head.id(seq - 1),)).get
@@ -250,7 +254,7 @@ def walk(place: Place, head: Head, start: int, stop: int, *, previous: bytes | N
     if start >= stop:
         return
     with told(path, "read"):
-        digest = _digest_before(place, head, start) if previous is None else previous
+        digest = digest_before(place, head, start) if previous is None else previous
         while start < stop:
             end = min(stop, start + CHUNK)
             rows = place.connection.execute(

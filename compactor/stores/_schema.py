@@ -47,9 +47,9 @@ TABLES: Final = {
 ) STRICT, WITHOUT ROWID""",
     "folds": "CREATE TABLE folds (id INTEGER PRIMARY KEY, state BLOB NOT NULL, sum BLOB NOT NULL) STRICT",
     "spans": "CREATE TABLE spans (last INTEGER PRIMARY KEY, first INTEGER NOT NULL, summary INTEGER NOT NULL) STRICT",
-    "events_follow": f"""CREATE TRIGGER events_follow BEFORE INSERT ON events
+    "events_follow": """CREATE TRIGGER events_follow BEFORE INSERT ON events
 WHEN (SELECT max(id) FROM events WHERE id <= new.id) IS NOT new.id - 1
-    AND (new.id & {SEQ_MASK} <> 0 OR EXISTS (SELECT 1 FROM events WHERE id = new.id))
+    AND (new.id & 1099511627775 <> 0 OR EXISTS (SELECT 1 FROM events WHERE id = new.id))
 BEGIN SELECT RAISE(ABORT, 'an event follows the one before it, and takes nobody''s place'); END""",
     "events_stay": """CREATE TRIGGER events_stay BEFORE DELETE ON events
 BEGIN SELECT RAISE(ABORT, 'events are never deleted'); END""",
@@ -209,7 +209,8 @@ def check_schema(connection: apsw.Connection, path: str, *, writable: bool) -> N
             connection.execute(MIGRATIONS[step])
             connection.execute(f"PRAGMA user_version = {step + 1}")
     with told(path, "opened"):
-        found: dict[Any, Any] = dict(connection.execute("SELECT name, sql FROM sqlite_schema").fetchall())
+        rows: list[Any] = connection.execute("SELECT name, sql FROM sqlite_schema").fetchall()
+        found = dict(rows)
         for name, statement in TABLES.items():
             if found.get(name) != statement:
                 raise corrupt(path, f"its schema is damaged at {name}")
@@ -225,4 +226,3 @@ def check_library() -> None:
             where="sqlite",
             fix='pip install "trio-compactor[sqlite]"',
         )
-

@@ -1,6 +1,6 @@
 """The one writer of a file: transactions, what becomes of them, and what an append writes. Runs in threads, one at a time.
 
-A transaction takes several steps, each of which may be refused without harm to the others. A commit has three
+A transaction takes several actions, each of which may be refused without harm to the others. A commit has three
 outcomes. Where SQLite reports an error the heads are read again: they tell whether it landed. If it did not, its pages may
 still stand in the write-ahead log, behind the end that everybody knows, and a later recovery could take them for good;
 so another commit is put in their place before anybody is told that nothing was written. Where that fails too, nobody
@@ -23,11 +23,11 @@ from ..surface import Surface
 from . import _spans
 from ._faults import corrupt, fault, told
 from ._folding import Rows, due, fold_in
-from ._rows import Head, Place, head_at, named, put_events, put_head, put_names
+from ._rows import Head, Place, digest_before, head_at, named, put_events, put_head, put_names
 from ._schema import Durability, connect
 
 T = TypeVar("T")
-Step = Callable[[Place], tuple[Head | None, T]]
+Action = Callable[[Place], tuple[Head | None, T]]
 """Writes something; gives the head record that stands afterwards, and what the caller wants to know."""
 
 
@@ -44,6 +44,8 @@ class Writer:
     vfs: str | None
     unknown: bool = False
     """Nobody knows what the last commit did."""
+    unscrubbed: bool = False
+    """Redacted bytes may still stand in the write-ahead log."""
     _place: Place | None = None
 
     def place(self) -> Place:
@@ -65,23 +67,32 @@ class Writer:
                 fix="check the disk, then open the ledger again: that tells",
             )
 
+    def scrub(self) -> None:
+        """Empty the write-ahead log, which holds earlier pages; if somebody reads one of them for long, when this is closed."""
+        self.unscrubbed = True
+        with contextlib.suppress(apsw.Error, CompactionError):
+            row = self.place().connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            self.unscrubbed = row is None or row[0] != 0
+
     def close(self) -> None:
         """Close the connection."""
+        if self.unscrubbed and self._place is not None:
+            self.scrub()
         place, self._place = self._place, None
         if place is not None:
             with contextlib.suppress(apsw.Error):
                 place.connection.close()
 
-    def transact(self, steps: Sequence[Step[T]]) -> list[T | Exception]:
-        """Run steps in one transaction; give what each of them gave, or why it was refused. Raises what befell all of them."""
+    def transact(self, actions: Sequence[Action[T]]) -> list[T | Exception]:
+        """Run actions in one transaction; give what each of them gave, or why it was refused. Raises what befell all of them."""
         place = self.place()
         with told(self.path, "written"):
             place.connection.execute("BEGIN IMMEDIATE")
         results: list[T | Exception] = []
         after: list[Head] = []
         try:
-            for step in steps:
-                head, result = self._run(place, step, several=len(steps) > 1)
+            for action in actions:
+                head, result = self._run(place, action, several=len(actions) > 1)
                 results.append(result)
                 if head is not None:
                     after.append(head)
@@ -97,12 +108,12 @@ class Writer:
             self._resolve(place, after, error)
         return results
 
-    def _run(self, place: Place, step: Step[T], *, several: bool) -> tuple[Head | None, T | Exception]:
+    def _run(self, place: Place, action: Action[T], *, several: bool) -> tuple[Head | None, T | Exception]:
         if several:
-            place.connection.execute("SAVEPOINT step")
+            place.connection.execute("SAVEPOINT action")
         refused: Exception
         try:
-            given = step(place)
+            given = action(place)
         except CompactionError as error:
             refused = error
         except apsw.Error as error:
@@ -114,11 +125,11 @@ class Writer:
             refused = bug
         else:
             if several:
-                place.connection.execute("RELEASE step")
+                place.connection.execute("RELEASE action")
             return given
         if several:
-            place.connection.execute("ROLLBACK TO step")
-            place.connection.execute("RELEASE step")
+            place.connection.execute("ROLLBACK TO action")
+            place.connection.execute("RELEASE action")
         return None, refused
 
     def _roll_back(self, place: Place) -> None:
@@ -134,7 +145,7 @@ class Writer:
         self._roll_back(place)
         try:
             now = self.place()
-            if all(head_at(now, head.key) == head for head in after):
+            if all(_landed(now, head) for head in after):
                 return
             if not isinstance(error, apsw.FullError):  # which says that the last page could not be written
                 now.connection.execute("BEGIN IMMEDIATE")
@@ -145,6 +156,12 @@ class Writer:
             self.unknown = True
             raise UnknownOutcomeError(self.path) from lost
         raise fault(error, self.path, "written") from error
+
+
+def _landed(place: Place, head: Head) -> bool:
+    """Tell whether the file has what *head* stands for; a newer owner may have written more since."""
+    now = head_at(place, head.key)
+    return now.indexed >= head.indexed and now.next >= head.next and digest_before(place, head, head.next) == head.digest
 
 
 # ------------------------------------------------------------------------------------------------------------ recording
