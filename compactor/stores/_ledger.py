@@ -21,7 +21,7 @@ from ..events import Draft, Event
 from ..ledger import Lease, Origin, SessionInfo, check_session_id, fenced, no_event, no_session
 from ..searching import Query
 from ..surface import Surface
-from . import _rows, _search, _spans
+from . import _checking, _copying, _rows, _search, _spans
 from ._faults import told
 from ._folding import surface_at
 from ._forks import begin
@@ -350,6 +350,29 @@ class SqliteLedger:
         """All sessions, in the order of their beginning."""
         found = await self._read(_rows.heads)
         return tuple([SessionInfo(head.name, head.next, head.epoch, head.began, head.changed) for head in found])
+
+    # ------------------------------------------------------------------------------------------------- the file itself
+
+    async def backup(self, path: str | os.PathLike[str]) -> None:
+        """Copy the ledger as it is now to a new file, while it is used. The copy is a ledger."""
+        target = os.path.abspath(os.fspath(path))  # noqa: ASYNC240 - asks for the working directory, once
+        await self._read(lambda place: _copying.copy(place, target))
+
+    async def verify_file(self) -> tuple[str, ...]:
+        """Let SQLite check the file, and compare everything that is kept beside the events with them; gives what is wrong.
+
+        May be cancelled, and keeps nobody from writing.
+        """
+        try:
+            faults = await self._read(_checking.pages)
+            checks = await self._read(lambda place: list(_checking.checks(place)))
+        except CompactionError as error:
+            return (str(error),)
+        for check in checks:
+            while await self._read(check.advance):
+                pass
+            faults += check.faults
+        return tuple(faults)
 
 
 def _indexed(session_id: str, place: Place) -> tuple[Head | None, bool]:

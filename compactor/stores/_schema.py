@@ -125,7 +125,7 @@ def create(path: str, *, vfs: str | None) -> None:
             connection.pragma("wal_checkpoint(TRUNCATE)")
         with contextlib.suppress(FileExistsError):
             os.link(fresh, path)
-        _sync_directory(directory)
+        sync_directory(directory)
     except OSError as error:
         raise CompactionError(
             ErrorCode.PERSISTENCE_FAILED,
@@ -139,7 +139,7 @@ def create(path: str, *, vfs: str | None) -> None:
                 os.unlink(fresh + suffix)
 
 
-def _sync_directory(directory: str) -> None:
+def sync_directory(directory: str) -> None:
     """Make the new name durable."""
     handle = os.open(directory, os.O_RDONLY)
     try:

@@ -7,6 +7,7 @@ the surface; only a rewind makes it anew, from the summaries that can be reached
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from ..events import Event, EventType, Replace, Restore, Rewind, ranges
 from ..surface import hidden_by
@@ -90,3 +91,11 @@ def last_hidden(place: Place, head: Head) -> int | None:
         "SELECT max(last) FROM spans WHERE last >= ? AND last <= ?", (head.id(0), head.id(SEQ_MASK))
     ).get
     return None if found is None else found & SEQ_MASK
+
+
+def stored(place: Place, head: Head) -> list[tuple[int, int]]:
+    """All that is hidden, and the summary that hides it, as the table has it."""
+    rows: list[Any] = place.connection.execute(
+        "SELECT first, last, summary FROM spans WHERE last >= ? AND last <= ?", (head.id(0), head.id(SEQ_MASK))
+    ).fetchall()
+    return [(id_ & SEQ_MASK, summary) for first, last, summary in rows for id_ in range(first, last + 1)]
