@@ -56,9 +56,11 @@ if TYPE_CHECKING:
     from .policy import Policy as Policy
     from .readers import read_transcript as read_transcript
     from .session import Session as Session
+    from .session import open_ledger as open_ledger
     from .session import open_session as open_session
     from .session import plan_compaction as plan_compaction
     from .stores import MemoryLedger as MemoryLedger
+    from .stores import open_store as open_store
     from .summarizers import DigestSummarizer as DigestSummarizer
     from .summarizers import Summarizer as Summarizer
     from .transcript import validate_transcript as validate_transcript
@@ -97,7 +99,9 @@ _HOMES = {
     "compact_context": "compaction",
     "estimate_context_units": "context",
     "group_tool_rounds": "boundary",
+    "open_ledger": "session",
     "open_session": "session",
+    "open_store": "stores",
     "parse_messages": "formats",
     "plan_compaction": "session",
     "read_transcript": "readers",

@@ -9,8 +9,9 @@ import contextlib
 import os
 import secrets
 from collections.abc import AsyncIterator, Callable
-from typing import Any
+from typing import Any, Final
 
+import attrs
 import trio
 
 from .asking import default_summarizer
@@ -24,12 +25,13 @@ from .outcomes import Committed
 from .plain import SESSION_LIMITS
 from .planning import Plan, plan_compaction
 from .policy import Budget, Policy, Sizing, check_sizing
-from .stores import MemoryLedger
+from .stores import MemoryLedger, open_store
 from .tracing import Logger
 from .turns import check_live_format
+from .viewing import LedgerView
 from .writer import Writer
 
-__all__ = ["Plan", "Session", "open_session", "plan_compaction"]
+__all__ = ["Plan", "Session", "open_ledger", "open_session", "plan_compaction"]
 
 
 @contextlib.asynccontextmanager
@@ -108,14 +110,54 @@ async def _owned(store: Ledger, name: str) -> AsyncIterator[Lease]:
         await store.release(lease)
 
 
+@attrs.define(eq=False)
+class _Shared:
+    """A file that several sessions of this run have open; the last one closes it."""
+
+    store: Any
+    users: int = 0
+
+
+_FILES: Final[trio.lowlevel.RunVar[dict[str, _Shared]]] = trio.lowlevel.RunVar("compactor ledgers")
+
+
 @contextlib.asynccontextmanager
 async def _store(ledger: Ledger | str | os.PathLike[str] | None) -> AsyncIterator[Ledger]:
-    """The ledger to write."""
-    if isinstance(ledger, str | os.PathLike):
-        raise CompactionError(
-            ErrorCode.INVALID_INPUT,
-            "ledgers in files are not built yet",
-            where="ledger",
-            fix="leave it out, or pass a MemoryLedger",
-        )
-    yield MemoryLedger() if ledger is None else ledger
+    """The ledger to write: a path is opened once in a Trio run, so that the appends of many sessions share a commit."""
+    if ledger is None:
+        yield MemoryLedger()
+    elif not isinstance(ledger, str | os.PathLike):
+        yield ledger
+    else:
+        files = _FILES.get({})
+        _FILES.set(files)
+        path = str(await trio.Path(ledger).resolve())
+        shared = files.get(path)
+        if shared is None:
+            opened = await open_store(path)
+            # Somebody else may have been quicker while this one was opened.
+            shared = files.setdefault(path, _Shared(opened))
+            if shared.store is not opened:
+                await opened.aclose()
+        shared.users += 1
+        try:
+            yield shared.store
+        finally:
+            shared.users -= 1
+            if not shared.users:
+                del files[path]
+                await shared.store.aclose()
+
+
+@contextlib.asynccontextmanager
+async def open_ledger(path: str | os.PathLike[str]) -> AsyncIterator[LedgerView]:
+    """Look into a ledger file: read only, no ownership, from any process, also while another one writes.
+
+    ``async with`` gives the ``LedgerView``. Raises ``CompactionError`` for what is no ledger, or cannot be read.
+    """
+    require_trio("open_ledger")
+    store = await open_store(path, read_only=True)
+    try:
+        yield LedgerView(store)
+    finally:
+        await store.aclose()

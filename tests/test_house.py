@@ -57,6 +57,7 @@ ORDER = [
     "compaction",
     "planning",
     "live",
+    "viewing",
     "session",
     "portal",
     "testing",
