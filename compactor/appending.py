@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, Protocol
 
 import attrs
@@ -16,7 +17,7 @@ import trio
 
 from .context import ActiveContext, with_message
 from .errors import CompactionError, ErrorCode, kind_name, shown
-from .events import APPEND, Draft, Event, EventType
+from .events import APPEND, Draft, Event, EventType, Replace
 from .identity import Ids
 from .ledger import Lease, Ledger, NamesTakenError
 from .messages import Message, message_to_plain
@@ -70,6 +71,11 @@ class _Unread(Exception):  # noqa: N818 - not an error: a retried append must be
         self.seq = seq
 
 
+class _Unasked(Exception):  # noqa: N818 - not an error: what cannot be appended may have been, in an earlier life
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
 @attrs.define(eq=False, repr=False)
 class _Plan:
     """A batch, planned on the context as it is."""
@@ -77,9 +83,13 @@ class _Plan:
     context: ActiveContext
     start: int
     known: Mapping[int, dict[str, Any]]
+    asked: AbstractSet[str]
+    """Names that the ledger was asked for."""
     drafts: list[Draft] = attrs.field(factory=list)
     planned: list[_Entry] = attrs.field(factory=list)
-    """The entries that have drafts."""
+    """The entries that have drafts, or whose answer follows from the drafts of others: they fail when the write fails."""
+    leaned: bool = False
+    """The entry in hand was compared with a draft."""
 
 
 @attrs.define(eq=False, repr=False)
@@ -159,19 +169,24 @@ class Appends:
 
     async def _round(self, batch: Sequence[_Entry]) -> None:
         """Plan and write, until nothing new is learned about what the ledger holds already."""
-        host, known = self.host, dict[int, dict[str, Any]]()
+        host, known, asked = self.host, dict[int, dict[str, Any]](), set[str]()
+        waiting = [*batch]
         while True:
-            plan = _Plan(host.context, host.lease.surface.next_seq, known)
+            plan = _Plan(host.context, host.lease.surface.next_seq, known, asked)
             try:
-                for entry in batch:
+                for entry in waiting:
                     self._plan(entry, plan)
                 if not plan.drafts:
                     await trio.lowlevel.checkpoint()
                     return
                 await host.write(plan.drafts)
-            except _Unread as unread:
+            except (_Unread, _Unasked) as unsure:
                 self._forget(plan)
-                known[unread.seq] = await self._visible(unread.seq)
+                try:
+                    await self._look_up(unsure, known, asked)
+                except Exception as lost:  # noqa: BLE001 - this caller's alone
+                    entry.error = self._unreadable(lost)
+                    waiting.remove(entry)
             except NamesTakenError as names:
                 self._forget(plan)
                 self.ids.learn(names.taken)
@@ -188,13 +203,40 @@ class Appends:
                 host.context = plan.context
                 return
 
+    async def _look_up(self, unsure: _Unread | _Unasked, known: dict[int, dict[str, Any]], asked: set[str]) -> None:
+        """Ask the ledger what it knows of a message."""
+        if isinstance(unsure, _Unread):
+            known[unsure.seq] = await self._visible(unsure.seq)
+            return
+        asked.add(unsure.name)
+        seq = await self.host.store.find(self.host.lease.session_id, unsure.name)
+        if seq is not None:
+            self.ids.learn({unsure.name: seq})
+
+    def _unreadable(self, lost: Exception) -> CompactionError:
+        if isinstance(lost, CompactionError):
+            return lost
+        error = CompactionError(
+            ErrorCode.PERSISTENCE_FAILED,
+            f"the ledger raised {kind_name(lost)} when it was read, and nothing was written",
+            where=self.host.lease.session_id,
+            fix="try again",
+        )
+        error.__cause__ = lost
+        return error
+
     async def _visible(self, seq: int) -> dict[str, Any]:
         """The message of an earlier append that somebody repeats; it must still count."""
         session_id = self.host.lease.session_id
         (event,) = await self.host.store.read(session_id, seq, seq + 1)
+        while isinstance(event.op, Replace):  # a pruned result; what was appended counts
+            (event,) = await self.host.store.read(session_id, event.op.start, event.op.start + 1)
         data = event.data
         if seq not in self.host.lease.surface.digests and await self.host.store.hiding(session_id, seq) is None:
-            data["rewound"] = True
+            # A result that was pruned, and its result that was hidden, count by their id.
+            context = self.host.context
+            hidden = [record.compacted_message_ids for record in context.compactions]
+            data["rewound"] = all(data["id"] not in ids for ids in (context.messages.ids, *hidden))
         return data
 
     def _forget(self, plan: _Plan, keep: int = 0) -> None:
@@ -205,21 +247,21 @@ class Appends:
     def _plan(self, entry: _Entry, plan: _Plan) -> None:
         """Add what *entry* appends to the plan; what is wrong with it is its own error and nobody else's."""
         before, context, kept = len(plan.drafts), plan.context, list[Message]()
-        entry.error, entry.kept = None, ()
+        entry.error, entry.kept, plan.leaned = None, (), False
         try:
             for given in entry.messages:
                 for value in self._read(given, context, entry.usage):
                     context, message = self._planned(value, context, plan)
                     kept.append(message)
-        except _Unread:
+        except (_Unread, _Unasked):
             raise
         except Exception as error:  # noqa: BLE001 - raised to the caller of this entry
             self._forget(plan, before)
             entry.error = error
-            return
-        if len(plan.drafts) > before:
+        else:
+            plan.context, entry.kept = context, tuple(kept)
+        if len(plan.drafts) > before or plan.leaned:
             plan.planned.append(entry)
-        plan.context, entry.kept = context, tuple(kept)
 
     def _planned(self, value: Any, context: ActiveContext, plan: _Plan) -> tuple[ActiveContext, Message]:
         plain = self.ids.filled(value)
@@ -227,7 +269,13 @@ class Appends:
         if again is not None:
             return context, again
         seq = plan.start + len(plan.drafts)
-        context, message = with_message(context, self.ids.distinct(plain, context.open_calls, seq))
+        try:
+            context, message = with_message(context, self.ids.distinct(plain, context.open_calls, seq))
+        except CompactionError:
+            name = f"message:{plain['id']}"
+            if self.ids.complete or name in plan.asked:
+                raise
+            raise _Unasked(name) from None
         draft = Draft(EventType.MESSAGE_APPENDED, message_to_plain(message), APPEND)
         # Noted at once, so that the rest of the batch sees it.
         self.ids.note(draft.type, seq, draft.data)
@@ -239,10 +287,11 @@ class Appends:
         seq = self.ids.seq_of(plain)
         if seq is None:
             return None
+        plan.leaned = plan.leaned or seq >= plan.start
         data = plan.drafts[seq - plan.start].data if seq >= plan.start else plan.known.get(seq)
         if data is None:
             raise _Unread(seq)
-        if "rewound" in data:
+        if data.get("rewound"):
             raise CompactionError(
                 ErrorCode.INVALID_INPUT,
                 f"message id {shown(data['id'])} was appended before a rewind took it off the surface",
@@ -251,7 +300,7 @@ class Appends:
             )
         message, _tally = read_one(data)
         again, _tally = read_one(plain)
-        if self.ids.original(message_to_plain(message)) != message_to_plain(again):
+        if self.ids.original(message_to_plain(message)) != self.ids.original(message_to_plain(again)):
             raise CompactionError(
                 ErrorCode.INVALID_INPUT,
                 f"message id {shown(message.id)} was appended before, with other content",

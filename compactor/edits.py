@@ -151,11 +151,13 @@ class Edits:
         return Rewound(seq, less, context)
 
     async def _whole(self, seq: object) -> int:
-        """The event, or the end of its transaction when it is a summary: what is written together is never parted."""
+        """The event, or the one after it that it makes no sense without: a summary's end marker, the summary of adopted records."""
         if type(seq) is not int or not 0 <= seq < self.host.lease.surface.next_seq:
             raise self._invalid("seq", f"this session has no event {shown(str(seq))}", "events are counted from 0")
         session_id = self.host.lease.session_id
-        (event,) = await self.host.store.read(session_id, seq, seq + 1)
+        event, *after = await self.host.store.read(session_id, seq, seq + 2)
+        if event.type is EventType.RECORDS_ADOPTED and any(each.type is EventType.SUMMARY_PLACED for each in after):
+            return seq + 1
         if event.type is EventType.SUMMARY_PLACED and "run" in event.data:
             end = await self.host.store.find(session_id, f"end:{event.data['run']}")
             return seq if end is None else end

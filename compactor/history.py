@@ -63,10 +63,21 @@ async def _records(ledger: Ledger, session_id: str, surface: Surface, events: di
         records.insert(0, event.data["record"])
         event = (await fetch(ledger, session_id, hidden[:1]))[hidden[0]]
     if len(records) < RECORDS_KEPT:
-        adopted = await ledger.find(session_id, "records")
-        if adopted is not None:
-            (event,) = await ledger.read(session_id, adopted, adopted + 1)
-            records = [*event.data["records"], *records]
+        records = [*await _adopted(ledger, session_id, surface, event), *records]
+    return records
+
+
+async def _adopted(ledger: Ledger, session_id: str, surface: Surface, oldest: Event | None) -> list[dict[str, Any]]:
+    """The records that came with an adopted context, where they still tell of *oldest*, the first event that counts."""
+    adopted = await ledger.find(session_id, "records")
+    if adopted is None or adopted >= (surface.next_seq if oldest is None else oldest.seq):
+        return []
+    event, *after = await ledger.read(session_id, adopted, adopted + 2)
+    # A summary that was adopted stands behind them, and a rewind may have taken it away.
+    with_summary = any(each.type is EventType.SUMMARY_PLACED and hidden_by(each) is None for each in after)
+    if with_summary and (oldest is None or oldest.seq != adopted + 1):
+        return []
+    records: list[dict[str, Any]] = event.data["records"]
     return records
 
 

@@ -176,6 +176,8 @@ class Transcript(Sequence[Message]):
 
     def last_cut(self, last: int) -> int | None:
         """The largest cut ≤ *last*, or None."""
+        if last <= 0:  # the buffer may hold more than these messages: what was refused, or what others appended
+            return None
         cuts = self._buffer.cuts
         found = bisect_right(cuts, self._start + min(last, self.closed_length)) - 1
         cut = cuts[found] - self._start
