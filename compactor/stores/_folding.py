@@ -60,11 +60,17 @@ def fold_in(past: Rows, surface: Surface, events: Iterable[Event]) -> int:
     """Fold events in that are written already, with a checkpoint wherever one is due; gives where the last one stands."""
     last = past.head.folded
     for event in events:
-        surface.apply(event, past)
+        surface.move(event, past)
         if due(surface, last, surface.next_seq):
             put_fold(past.place, past.head, surface)
             last = surface.next_seq
     return last
+
+
+def link(past: Rows, surface: Surface) -> None:
+    """Find what the fold left to be looked up."""
+    past.meet([seq for seq in (*surface.order, *surface.pins.values()) if seq not in surface.digests])
+    surface.link(past)
 
 
 def put_fold(place: Place, head: Head, surface: Surface) -> None:
@@ -106,8 +112,7 @@ def surface_at(place: Place, head: Head, stop: int) -> Surface:
     with told(place.path, "read"):
         past = Rows(place, head)
         surface = folded(past, stop)
-        past.meet([seq for seq in (*surface.order, *surface.pins.values()) if seq not in surface.digests])
-        surface.link(past)
+        link(past, surface)
     if stop == head.next and surface.head != head.digest:
         raise corrupt(place.path, "is not the one that the head record of its session names", event=stop - 1)
     return surface

@@ -11,13 +11,13 @@ from ..events import Draft, EventType, reseal
 from ..ledger import Origin, no_event, no_session
 from ..surface import Surface
 from . import _spans
-from ._folding import Rows, due, put_fold, surface_at
-from ._rows import Head, Place, head_of, new_head, put_events, walk
-from ._writing import record
+from ._folding import Rows, fold_in, link, surface_at
+from ._rows import Head, Place, head_of, new_head, put_events, put_head, walk
+from ._writing import Landed, record
 
 
-def begin(place: Place, session_id: str, *, owner: str, origin: Origin | None, now: float) -> tuple[Head, tuple[Head, Surface]]:
-    """Begin a new life of a session; gives its head record, twice, and its surface."""
+def begin(place: Place, session_id: str, *, owner: str, origin: Origin | None, now: float) -> tuple[Landed, tuple[Head, Surface]]:
+    """Begin a new life of a session; gives its head record and its surface."""
     opened: dict[str, Any] = {"owner": owner}
     head = head_of(place, session_id)
     if head is None:
@@ -33,12 +33,12 @@ def begin(place: Place, session_id: str, *, owner: str, origin: Origin | None, n
     else:
         surface = surface_at(place, head, head.next)
     draft = Draft(EventType.SESSION_OPENED, opened)
-    after, recorded = record(place, head, surface, [draft], epoch=surface.epoch + 1, now=now)
+    landed, recorded = record(place, head, surface, [draft], epoch=surface.epoch + 1, now=now)
     if recorded.surface is not None:
         surface = recorded.surface
     else:
-        surface.apply(recorded.events[0], Rows(place, after))
-    return after, (after, surface)
+        surface.apply(recorded.events[0], Rows(place, recorded.head))
+    return landed, (recorded.head, surface)
 
 
 def _copy(place: Place, session_id: str, origin: Origin) -> tuple[Head, Surface, dict[str, Any]]:
@@ -49,7 +49,8 @@ def _copy(place: Place, session_id: str, origin: Origin) -> tuple[Head, Surface,
     if not 0 <= origin.seq < parent.next:
         raise no_event(origin.session_id, origin.seq)
     surface, last = Surface(session_id), b""
-    past = Rows(place, new_head(place, session_id, parent.began))
+    fresh = new_head(place, session_id, parent.began)
+    past = Rows(place, fresh)
     for events in walk(place, parent, 0, origin.seq + 1):
         copies, previous, last = [], past.head.digest, events[-1].digest
         for event in events:
@@ -57,16 +58,12 @@ def _copy(place: Place, session_id: str, origin: Origin) -> tuple[Head, Surface,
             previous = copies[-1].digest
         put_events(place, past.head, copies)
         past.head = attrs.evolve(past.head, next=copies[-1].seq + 1, digest=previous)
-        for copy in copies:
-            surface.move(copy, past)
-            if due(surface, past.head.folded, surface.next_seq):
-                put_fold(place, past.head, surface)
-                past.head = attrs.evolve(past.head, folded=surface.next_seq)
+        past.head = attrs.evolve(past.head, folded=fold_in(past, surface, copies))
     head = past.head
+    put_head(place, fresh, head)
     place.connection.execute(
         "INSERT INTO names SELECT ?, hash, seq FROM names WHERE session = ? AND seq <= ?", (head.key, parent.key, origin.seq)
     )
-    past.meet([seq for seq in (*surface.order, *surface.pins.values()) if seq not in surface.digests])
-    surface.link(past)
+    link(past, surface)
     _spans.renew(past, surface.order)
     return head, surface, {"session": origin.session_id, "seq": origin.seq, "digest": last.hex()}

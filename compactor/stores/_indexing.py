@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import attrs
@@ -81,7 +81,7 @@ def put(place: Place, head: Head, events: Sequence[Event]) -> None:
 
 def replace(place: Place, head: Head, event: Event, tombstone: bytes) -> None:
     """Index a tombstone in the place of what the event said."""
-    if event.type is not EventType.MESSAGE_APPENDED or event.seq >= head.indexed:
+    if event.type is not EventType.MESSAGE_APPENDED or event.seq >= indexed(place, head):
         return
     text, id_ = text_of(event.body), head.id(event.seq)
     place.connection.execute("INSERT INTO words (words, rowid, text) VALUES ('delete', ?, ?)", (id_, as_words(text)))
@@ -89,13 +89,22 @@ def replace(place: Place, head: Head, event: Event, tombstone: bytes) -> None:
     put(place, head, [attrs.evolve(event, body=tombstone)])
 
 
-def advance(place: Place, session_id: str) -> tuple[Head | None, bool]:
+def indexed(place: Place, head: Head) -> int:
+    """Messages before this seq are in the index."""
+    return place.connection.execute("SELECT indexed FROM marks WHERE session = ?", (head.key,)).get or 0
+
+
+def advance(session_id: str, place: Place) -> tuple[Callable[[Place], bool] | None, bool]:
     """Index the next messages, in the order of their seqs, as far as anything is hidden; True when there are more."""
     head = head_of(place, session_id)
     last = None if head is None else last_hidden(place, head)
-    if head is None or last is None or last < head.indexed:
+    if head is None or last is None:
         return None, False
-    stop = min(last + 1, head.indexed + CHUNK)
-    for events in walk(place, head, head.indexed, stop):
+    start = indexed(place, head)
+    if last < start:
+        return None, False
+    stop = min(last + 1, start + CHUNK)
+    for events in walk(place, head, start, stop):
         put(place, head, events)
-    return attrs.evolve(head, indexed=stop), stop <= last
+    place.connection.execute("INSERT OR REPLACE INTO marks VALUES (?, ?)", (head.key, stop))
+    return lambda place: indexed(place, head) >= stop, stop <= last

@@ -6,6 +6,7 @@ import attrs
 
 from ..surface import Surface
 from ._owners import Claim
+from ._rows import Head
 
 
 @attrs.define(eq=False)
@@ -15,7 +16,7 @@ class SqliteLease:
     session_id: str
     epoch: int
     surface: Surface = attrs.field(repr=False)
-    key: int = attrs.field(repr=False)
-    """The session's number in the file."""
+    head: Head = attrs.field(repr=False)
+    """The head record as this owner left it."""
     claim: Claim = attrs.field(repr=False)
     released: bool = False

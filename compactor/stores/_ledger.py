@@ -32,7 +32,7 @@ from ._queue import Job, Queue
 from ._redacting import redact
 from ._rows import Head, Place
 from ._schema import Durability, check_file, check_library, check_schema, connect, create
-from ._writing import Action, Recorded, UnknownOutcomeError, Writer, record
+from ._writing import Action, Landed, Recorded, UnknownOutcomeError, Writer, record
 
 READERS: Final = 4
 """Threads that read at once; more would wait for the same disk."""
@@ -197,7 +197,7 @@ class SqliteLedger:
         except BaseException:
             held.drop()
             raise
-        return SqliteLease(session_id, head.epoch, surface, head.key, held)
+        return SqliteLease(session_id, head.epoch, surface, head, held)
 
     @trio.lowlevel.enable_ki_protection
     async def release(self, lease: Lease) -> None:
@@ -242,31 +242,13 @@ class SqliteLedger:
                 job.error = result
                 continue
             job.events = result.events
-            if result.surface is not None:
-                job.lease.surface = result.surface
-                continue
-            for event in result.events:
-                job.lease.surface.apply(event, _NO_PAST)
+            _apply(job.lease, result)
 
-    def _append(self, lease: SqliteLease, drafts: Sequence[Draft], now: float, place: Place) -> tuple[Head | None, Recorded]:
-        head = self._head(place, lease)
+    def _append(self, lease: SqliteLease, drafts: Sequence[Draft], now: float, place: Place) -> tuple[Landed | None, Recorded]:
+        _check_held(lease)
         if not drafts:
-            return None, Recorded((), None)
-        return record(place, head, lease.surface, drafts, epoch=lease.epoch, now=now)
-
-    def _head(self, place: Place, lease: SqliteLease) -> Head:
-        """The head that a lease writes behind: nobody else may have written since."""
-        head = _rows.head_at(place, lease.key)
-        if lease.released or head.epoch != lease.epoch:
-            raise fenced(lease.session_id, head.epoch, lease.epoch)
-        if (head.name, head.next, head.digest) != (lease.session_id, lease.surface.next_seq, lease.surface.head):
-            raise CompactionError(
-                ErrorCode.PERSISTENCE_FAILED,
-                f"session {shown(lease.session_id)} does not end where its owner left it",
-                where=self.path,
-                fix="close the session and open it again",
-            )
-        return head
+            return None, Recorded((), lease.head)
+        return record(place, lease.head, lease.surface, drafts, epoch=lease.epoch, now=now)
 
     @trio.lowlevel.enable_ki_protection
     async def redact(self, lease: Lease, seq: int, tombstone: bytes, draft: Draft) -> Event:
@@ -276,20 +258,16 @@ class SqliteLedger:
         self._check_writable()
         now = self._clock()
 
-        def action(place: Place) -> tuple[Head | None, Recorded]:
-            head = self._head(place, own)
-            return redact(place, head, own.surface, seq, tombstone, draft, now=now)
+        def action(place: Place) -> tuple[Landed | None, Recorded]:
+            _check_held(own)
+            return redact(place, own.head, own.surface, seq, tombstone, draft, now=now)
 
         async with self._writing:
             self._check_writable()
             with trio.CancelScope(shield=True):
                 recorded = await trio.to_thread.run_sync(self._redact, action, limiter=self._writes)
-                (event,) = recorded.events
-                if recorded.surface is not None:
-                    own.surface = recorded.surface
-                else:
-                    own.surface.apply(event, _NO_PAST)
-        return event
+                _apply(own, recorded)
+        return recorded.events[0]
 
     def _redact(self, action: Action[Recorded]) -> Recorded:
         (recorded,) = self._writer.transact([action])
@@ -343,7 +321,7 @@ class SqliteLedger:
     async def index(self, session_id: str) -> None:
         """Bring the search index up to what is hidden. A handle that only reads leaves it as it is."""
         await self._read(lambda place: _known(place, session_id))
-        while not self.read_only and await self._write(self._one, functools.partial(_indexed, session_id)):
+        while not self.read_only and await self._write(self._one, functools.partial(advance, session_id)):
             await trio.lowlevel.checkpoint()
 
     async def sessions(self) -> tuple[SessionInfo, ...]:
@@ -375,11 +353,19 @@ class SqliteLedger:
         return tuple(faults)
 
 
-def _indexed(session_id: str, place: Place) -> tuple[Head | None, bool]:
-    head, more = advance(place, session_id)
-    if head is not None:
-        _rows.put_head(place, head)
-    return head, more
+def _check_held(lease: SqliteLease) -> None:
+    if lease.released:
+        raise fenced(lease.session_id, lease.epoch, lease.epoch)
+
+
+def _apply(lease: SqliteLease, recorded: Recorded) -> None:
+    """Show an owner what was recorded for it."""
+    lease.head = recorded.head
+    if recorded.surface is not None:
+        lease.surface = recorded.surface
+        return
+    for event in recorded.events:
+        lease.surface.apply(event, _NO_PAST)
 
 
 def _known(place: Place, session_id: str) -> Head:

@@ -18,10 +18,15 @@ from ._schema import SEQ_BITS, SEQ_MASK
 CHUNK: Final = 1_000
 """Events that are held at once while a session is walked through."""
 
-_HEAD: Final = "SELECT id, name, epoch, next, digest, began, changed, folded, indexed, sum FROM sessions"
-_HEAD_TYPES: Final = [int, str, int, int, bytes, float, float, int, int, bytes]
+_HEAD: Final = "SELECT id, name, epoch, next, digest, began, changed, folded, sum FROM sessions"
+_HEAD_TYPES: Final = [int, str, int, int, bytes, float, float, int, bytes]
 _TYPES: Final = {kind.value: kind for kind in EventType}
 _ROW: Final = "SELECT id, type, time, epoch, body, op, sources, digest, redacted FROM events"
+
+
+def _checksum(head: Head) -> bytes:
+    fields = f"{head.key}|{head.name}|{head.epoch}|{head.next}|{head.began!r}|{head.changed!r}|{head.folded}|"
+    return hashlib.sha256(fields.encode() + head.digest).digest()[:8]
 
 
 @attrs.frozen
@@ -38,23 +43,12 @@ class Head:
     changed: float
     folded: int
     """How many events the last checkpoint of the fold has folded in."""
-    indexed: int
-    """Messages before this seq are in the search index."""
+    sum: bytes = attrs.field(init=False, repr=False, eq=False, default=attrs.Factory(_checksum, takes_self=True))
+    """What the row must carry: a head that is wrong would hide what the chain cannot miss. No two states have the same."""
 
     def id(self, seq: int) -> int:
         """The id of an event."""
         return self.key << SEQ_BITS | seq
-
-    @property
-    def checksum(self) -> bytes:
-        """What the row must carry; a head that is wrong would hide what the chain cannot miss."""
-        fields = f"{self.key}|{self.name}|{self.epoch}|{self.next}|{self.began!r}|{self.changed!r}|{self.folded}|{self.indexed}|"
-        return hashlib.sha256(fields.encode() + self.digest).digest()[:8]
-
-    @property
-    def row(self) -> tuple[Any, ...]:
-        """The columns of the row."""
-        return (*attrs.astuple(self), self.checksum)
 
 
 @attrs.frozen
@@ -66,10 +60,11 @@ class Place:
 
 
 def _head(row: Sequence[Any], path: str) -> Head:
-    head = Head(*row[:-1])
-    if list(map(type, row)) != _HEAD_TYPES or head.checksum != row[-1]:
-        raise corrupt(path, f"the head record of session number {head.key} was changed")
-    return head
+    if list(map(type, row)) == _HEAD_TYPES:
+        head = Head(*row[:-1])
+        if head.sum == row[-1]:
+            return head
+    raise corrupt(path, f"the head record of session number {row[0]} was changed")
 
 
 def head_of(place: Place, name: str) -> Head | None:
@@ -103,20 +98,23 @@ def heads(place: Place) -> list[Head]:
     return [_head(row, place.path) for row in rows]
 
 
-def put_head(place: Place, head: Head) -> None:
-    """Write a head record."""
-    _key, _name, epoch, following, digest, _began, changed, folded, indexed, checksum = head.row
+def put_head(place: Place, before: Head, after: Head) -> bool:
+    """Write a head record in the place of *before*; False when that is not what stands there."""
     place.connection.execute(
-        "UPDATE sessions SET epoch = ?, next = ?, digest = ?, changed = ?, folded = ?, indexed = ?, sum = ? WHERE id = ?",
-        (epoch, following, digest, changed, folded, indexed, checksum, head.key),
+        "UPDATE sessions SET epoch = ?, next = ?, digest = ?, changed = ?, folded = ?, sum = ? WHERE id = ? AND sum = ?",
+        (after.epoch, after.next, after.digest, after.changed, after.folded, after.sum, before.key, before.sum),
     )
+    return place.connection.changes() == 1
 
 
 def new_head(place: Place, name: str, now: float) -> Head:
     """A head record for a session that begins."""
     key = place.connection.execute("SELECT ifnull(max(id), 0) + 1 FROM sessions").get
-    head = Head(key, name, 0, 0, GENESIS, now, now, 0, 0)
-    place.connection.execute("INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", head.row)
+    head = Head(key, name, 0, 0, GENESIS, now, now, 0)
+    place.connection.execute(
+        "INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (key, name, head.epoch, head.next, head.digest, head.began, head.changed, head.folded, head.sum),
+    )
     return head
 
 
@@ -131,7 +129,7 @@ def put_events(place: Place, head: Head, events: Iterable[Event]) -> None:
         [
             (
                 base | event.seq,
-                event.type.value,
+                str(event.type),
                 event.time,
                 event.epoch,
                 event.body,
@@ -219,6 +217,9 @@ class _Unknown:
     """A type of event that this version does not know."""
 
     value: str
+
+    def __str__(self) -> str:
+        return self.value
 
 
 def _checked(events: Sequence[Event], previous: bytes, start: int, path: str) -> bytes:

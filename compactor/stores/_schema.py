@@ -35,7 +35,7 @@ TABLES: Final = {
     "meta": "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
     "sessions": """CREATE TABLE sessions (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, epoch INTEGER NOT NULL, next INTEGER NOT NULL, digest BLOB NOT NULL,
-    began REAL NOT NULL, changed REAL NOT NULL, folded INTEGER NOT NULL, indexed INTEGER NOT NULL, sum BLOB NOT NULL
+    began REAL NOT NULL, changed REAL NOT NULL, folded INTEGER NOT NULL, sum BLOB NOT NULL
 ) STRICT""",
     "events": """CREATE TABLE events (
     id INTEGER PRIMARY KEY, type TEXT NOT NULL, time REAL NOT NULL, epoch INTEGER NOT NULL, body BLOB NOT NULL,
@@ -47,6 +47,7 @@ TABLES: Final = {
 ) STRICT, WITHOUT ROWID""",
     "folds": "CREATE TABLE folds (id INTEGER PRIMARY KEY, state BLOB NOT NULL, sum BLOB NOT NULL) STRICT",
     "spans": "CREATE TABLE spans (last INTEGER PRIMARY KEY, first INTEGER NOT NULL, summary INTEGER NOT NULL) STRICT",
+    "marks": "CREATE TABLE marks (session INTEGER PRIMARY KEY, indexed INTEGER NOT NULL) STRICT",
     "events_follow": """CREATE TRIGGER events_follow BEFORE INSERT ON events
 WHEN (SELECT max(id) FROM events WHERE id <= new.id) IS NOT new.id - 1
     AND (new.id & 1099511627775 <> 0 OR EXISTS (SELECT 1 FROM events WHERE id = new.id))

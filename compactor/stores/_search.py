@@ -14,7 +14,7 @@ import attrs
 
 from ..events import Event
 from ..searching import Query, score
-from ._indexing import PIECE, pieces_query, text_of, words_query
+from ._indexing import PIECE, indexed, pieces_query, text_of, words_query
 from ._rows import Head, Place, event_at
 from ._schema import SEQ_MASK
 
@@ -30,6 +30,8 @@ class _Search:
     head: Head
     query: Query
     limit: int
+    indexed: int
+    """Messages before this seq are in the index."""
     found: dict[int, Event] = attrs.field(factory=dict)
     """What is given, best first."""
     some: list[tuple[int, int]] = attrs.field(factory=list)
@@ -82,12 +84,12 @@ class _Search:
         if match:
             yield from self._seqs(
                 f"SELECT rowid FROM {table} WHERE {table} MATCH ? AND rowid >= ? AND rowid < ? ORDER BY {order}",  # noqa: S608
-                (match, self.head.id(0), self.head.id(self.head.indexed)),
+                (match, self.head.id(0), self.head.id(self.indexed)),
             )
 
     def scan(self) -> Iterator[int]:
         """The latest messages of the index, whatever they say."""
-        first, behind = self.head.id(0), self.head.id(self.head.indexed)
+        first, behind = self.head.id(0), self.head.id(self.indexed)
         yield from self._seqs(f"{_MESSAGES} LIMIT {LOOKS_MAX}", (first, behind))
 
     def _seqs(self, sql: str, bindings: tuple[object, ...]) -> Iterator[int]:
@@ -101,7 +103,7 @@ class _Search:
     def scan_rest(self) -> None:
         """Look at every message that is not in the index yet, the latest first."""
         head = self.head
-        for seq in self._seqs(_MESSAGES, (head.id(head.indexed), head.id(head.next))):
+        for seq in self._seqs(_MESSAGES, (head.id(self.indexed), head.id(head.next))):
             points = self.points(seq)
             if points == len(self.query.terms):
                 self.keep(seq)
@@ -119,4 +121,4 @@ def _long(terms: Iterable[str]) -> bool:
 
 def search(place: Place, head: Head, query: Query, limit: int) -> list[Event]:
     """At most *limit* hidden messages, best first."""
-    return _Search(place, head, query, limit).run() if limit > 0 else []
+    return _Search(place, head, query, limit, indexed(place, head)).run() if limit > 0 else []

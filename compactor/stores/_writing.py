@@ -10,25 +10,29 @@ knows: this handle then reads and writes no more, for only opening the file agai
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Mapping, Sequence
+from types import NoneType
 from typing import TypeVar
 
 import apsw
 import attrs
 
-from ..errors import CompactionError, ErrorCode
+from ..errors import CompactionError, ErrorCode, shown
 from ..events import Append, Draft, Event, Restore, Rewind, names_of, seal
-from ..ledger import NamesTakenError
+from ..ledger import NamesTakenError, fenced
 from ..surface import Surface
 from . import _spans
 from ._faults import corrupt, fault, told
-from ._folding import Rows, due, fold_in
+from ._folding import Rows, due, fold_in, link
 from ._rows import Head, Place, digest_before, head_at, named, put_events, put_head, put_names
 from ._schema import Durability, connect
 
 T = TypeVar("T")
-Action = Callable[[Place], tuple[Head | None, T]]
-"""Writes something; gives the head record that stands afterwards, and what the caller wants to know."""
+Landed = Callable[[Place], bool]
+"""Tells from the file whether a write is in it."""
+Action = Callable[[Place], tuple[Landed | None, T]]
+"""Writes something, or nothing; gives what tells that it landed, and what the caller wants to know."""
 
 
 class UnknownOutcomeError(Exception):
@@ -89,26 +93,26 @@ class Writer:
         with told(self.path, "written"):
             place.connection.execute("BEGIN IMMEDIATE")
         results: list[T | Exception] = []
-        after: list[Head] = []
+        written: list[Landed] = []
         try:
             for action in actions:
-                head, result = self._run(place, action, several=len(actions) > 1)
+                landed, result = self._run(place, action, several=len(actions) > 1)
                 results.append(result)
-                if head is not None:
-                    after.append(head)
+                if landed is not None:
+                    written.append(landed)
         except BaseException:
             self._roll_back(place)
             raise
-        if not after:
+        if not written:
             self._roll_back(place)
             return results
         try:
             place.connection.execute("COMMIT")
         except apsw.Error as error:
-            self._resolve(place, after, error)
+            self._resolve(place, written, error)
         return results
 
-    def _run(self, place: Place, action: Action[T], *, several: bool) -> tuple[Head | None, T | Exception]:
+    def _run(self, place: Place, action: Action[T], *, several: bool) -> tuple[Landed | None, T | Exception]:
         if several:
             place.connection.execute("SAVEPOINT action")
         refused: Exception
@@ -140,12 +144,12 @@ class Writer:
         except apsw.Error:
             self.close()
 
-    def _resolve(self, place: Place, after: Sequence[Head], error: apsw.Error) -> None:
+    def _resolve(self, place: Place, written: Sequence[Landed], error: apsw.Error) -> None:
         """Find out what became of a commit that was answered with an error; return when it landed."""
         self._roll_back(place)
         try:
             now = self.place()
-            if all(_landed(now, head) for head in after):
+            if all(landed(now) for landed in written):
                 return
             if not isinstance(error, apsw.FullError):  # which says that the last page could not be written
                 now.connection.execute("BEGIN IMMEDIATE")
@@ -158,10 +162,10 @@ class Writer:
         raise fault(error, self.path, "written") from error
 
 
-def _landed(place: Place, head: Head) -> bool:
+def has(head: Head, place: Place) -> bool:
     """Tell whether the file has what *head* stands for; a newer owner may have written more since."""
     now = head_at(place, head.key)
-    return now.indexed >= head.indexed and now.next >= head.next and digest_before(place, head, head.next) == head.digest
+    return now.next >= head.next and digest_before(place, head, head.next) == head.digest
 
 
 # ------------------------------------------------------------------------------------------------------------ recording
@@ -172,12 +176,13 @@ class Recorded:
     """What one session's write came to. *surface* takes the place of the owner's, where it had to be folded here."""
 
     events: tuple[Event, ...]
-    surface: Surface | None
+    head: Head
+    surface: Surface | None = None
 
 
 def record(
     place: Place, head: Head, surface: Surface, drafts: Sequence[Draft], *, epoch: int, now: float
-) -> tuple[Head, Recorded]:
+) -> tuple[Landed, Recorded]:
     """Seal, check and write *drafts* behind *head*, whose surface is *surface*; it is left as it is."""
     seq, previous, session_id = head.next, head.digest, head.name
     events: list[Event] = []
@@ -192,23 +197,46 @@ def record(
             if name in fresh:
                 taken[name] = fresh[name]
             fresh[name] = seq
-        if event.op is not None and type(event.op) is not Append:
+        op = type(event.op)
+        if op is not Append and op is not NoneType:
             moves = True
-            looks_back = looks_back or type(event.op) in (Restore, Rewind)
+            looks_back = looks_back or op is Restore or op is Rewind
         seq, previous = seq + 1, event.digest
+    after = Head(head.key, session_id, epoch, seq, previous, head.began, now, head.folded)
+    # First of all, so that an owner who lost its session is told that, and not what its successor wrote.
+    if not put_head(place, head, after):
+        raise _behind(place, head, epoch)
     surface.check(events, Rows(place, head))
     _claim_names(place, head, fresh, taken)
-    after = attrs.evolve(head, epoch=epoch, next=seq, digest=previous, changed=now)
     put_events(place, head, events)
+    if not moves and not due(surface, head.folded, seq):
+        return functools.partial(has, after), Recorded(tuple(events), after)
     past = Rows(place, after)
     folded: Surface | None = None
     if looks_back or due(surface, head.folded, seq):
         folded = surface.copy()
-        after = attrs.evolve(after, folded=fold_in(past, folded, events))
+        last = fold_in(past, folded, events)
+        if looks_back:
+            link(past, folded)
+        if last != head.folded:
+            before, after = after, attrs.evolve(after, folded=last)
+            put_head(place, before, after)
     if moves:
         _spans.keep(past, events, folded.order if folded is not None else ())
-    put_head(place, after)
-    return after, Recorded(tuple(events), folded)
+    return functools.partial(has, after), Recorded(tuple(events), after, folded)
+
+
+def _behind(place: Place, head: Head, epoch: int) -> CompactionError:
+    """Why a session does not end where its owner thinks."""
+    now = head_at(place, head.key)
+    if now.epoch != epoch:
+        return fenced(head.name, now.epoch, epoch)
+    return CompactionError(
+        ErrorCode.PERSISTENCE_FAILED,
+        f"session {shown(head.name)} does not end where its owner left it",
+        where=place.path,
+        fix="close the session and open it again",
+    )
 
 
 def _claim_names(place: Place, head: Head, fresh: Mapping[str, int], taken: Mapping[str, int]) -> None:
