@@ -145,7 +145,7 @@ class Event:
         return parsed
 
 
-_encoder: Final = json.JSONEncoder(ensure_ascii=True, sort_keys=True, separators=(",", ":"), allow_nan=False)
+_encoder: Final = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), allow_nan=False)
 
 
 def _encoding() -> Callable[[object], str]:
@@ -153,7 +153,7 @@ def _encoding() -> Callable[[object], str]:
     if c_make_encoder is None:  # no CPython
         return _encoder.encode
     # No marks of what is being encoded: they would outlive a failure. A cycle is then a RecursionError.
-    parts = c_make_encoder(None, _encoder.default, encode_basestring_ascii, None, ":", ",", True, False, False)
+    parts = c_make_encoder(None, _encoder.default, encode_basestring_ascii, None, ":", ",", False, False, False)
     return lambda data: "".join(parts(data, 0))
 
 
@@ -161,7 +161,11 @@ _encode: Final = _encoding()
 
 
 def canonical(data: object) -> bytes:
-    """JSON as canonical ASCII bytes: sorted keys, no spaces, no NaN; lone surrogates survive as escapes."""
+    """JSON as canonical ASCII bytes: no spaces, no NaN; lone surrogates survive as escapes.
+
+    Keys stay in their order, for it is part of what was said: the arguments of a tool call are sent again as the model
+    wrote them, byte for byte, also after the session was opened anew.
+    """
     return _encode(data).encode("ascii")
 
 

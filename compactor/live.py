@@ -20,12 +20,14 @@ from .edits import Edits, Rewound, Undone
 from .errors import CompactionError, ErrorCode
 from .ledger import Lease, Ledger, check_session_id
 from .machine import Machine, require_trio
-from .messages import Message, ToolResult
+from .messages import Message, ToolCall, ToolResult
 from .outcomes import Missed, Outcome, TransitionRecord
 from .phases import Phase
 from .planning import Plan, plan_compaction
 from .policy import Sizing
+from .recall import Hit, Page, history_read, history_search, recall, recall_tools
 from .requests import Request, Stream
+from .statistics import Statistics, statistics
 from .tracing import Logger, log_to
 from .turns import Turn
 from .writer import Writer
@@ -267,6 +269,32 @@ class Session:
         """
         self._check_usable()
         await self._edits.redact(seq, reason)
+
+    # ------------------------------------------------------------------------------------------------- recall
+
+    async def history_search(self, query: str, *, limit: int = 10) -> tuple[Hit, ...]:
+        """Hidden messages in which the words of *query* stand, best first."""
+        self._check_usable()
+        return await history_search(self.store, self.id, query, limit=limit)
+
+    async def history_read(self, record_id: str, cursor: str | None = None) -> Page:
+        """What a compaction hid, as a transcript, page by page; the cursor of a hit opens the page at its message."""
+        self._check_usable()
+        return await history_read(self.store, self.id, record_id, cursor)
+
+    def recall_tools(self, format: str | None = None) -> list[dict[str, Any]]:  # noqa: A002 - the public face says so
+        """The two as tools for the model's request, in the session's format or *format*."""
+        return recall_tools(format or self._writer.format or "openai-chat")
+
+    async def recall(self, call: ToolCall) -> ToolResult:
+        """Answer the model's call of one of them; append the result like any other, so the ledger stays complete."""
+        self._check_usable()
+        return await recall(self.store, self.id, call)
+
+    async def statistics(self) -> Statistics:
+        """Counts of everything that happened in this session."""
+        self._check_usable()
+        return await statistics(self.store, self.id)
 
     # --------------------------------------------------------------------------------------------- compacting
 

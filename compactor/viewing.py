@@ -6,10 +6,13 @@ from typing import Any
 
 import attrs
 
+from .audit import Audit, verify
 from .context import ActiveContext
 from .history import context_at, originals
 from .ledger import Ledger, SessionInfo
 from .messages import Message
+from .recall import Hit, Page, history_read, history_search
+from .statistics import Statistics, statistics
 
 
 @attrs.frozen(eq=False)
@@ -34,6 +37,22 @@ class LedgerView:
     async def transcript(self, session_id: str, start: int = 0, stop: int | None = None) -> tuple[Message, ...]:
         """Every message as it was appended, hidden or not, from event *start* up to *stop*."""
         return await originals(self.store, session_id, start, stop)
+
+    async def history_search(self, session_id: str, query: str, *, limit: int = 10, everywhere: bool = False) -> tuple[Hit, ...]:
+        """Hidden messages that match, best first; *everywhere*: also what the model still sees."""
+        return await history_search(self.store, session_id, query, limit=limit, everywhere=everywhere)
+
+    async def history_read(self, session_id: str, record_id: str, cursor: str | None = None) -> Page:
+        """One page of what a compaction hid."""
+        return await history_read(self.store, session_id, record_id, cursor)
+
+    async def statistics(self, session_id: str) -> Statistics:
+        """Counts of everything that happened in a session."""
+        return await statistics(self.store, session_id)
+
+    async def verify(self, session_id: str | None = None) -> Audit:
+        """Check one session, or all: chain, fold, pairing, coverage, digests. Says what is wrong where; repairs nothing."""
+        return await verify(self.store, session_id)
 
     async def render(self, session_id: str, format: str, *, turn: int | None = None, seq: int | None = None) -> Any:  # noqa: A002
         """The surface at a turn or event as the arguments of a provider's request, in *format*."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 import trio
 from scenes import BUDGET, Swap, Waiting, agree, call, conversation, good, replayed, result, shown_ids, user
@@ -9,6 +11,7 @@ from scenes import BUDGET, Swap, Waiting, agree, call, conversation, good, repla
 from compactor.errors import CompactionError, ErrorCode
 from compactor.events import EventType, verify_chain
 from compactor.history import context_at
+from compactor.messages import AssistantMessage, ToolCall
 from compactor.outcomes import Committed
 from compactor.session import open_session
 from compactor.stores import MemoryLedger
@@ -259,3 +262,14 @@ async def test_what_the_model_saw_at_any_turn_is_told_to_the_byte() -> None:
         assert render_request("openai-chat", context) == expected
     with pytest.raises(CompactionError, match="has no turn 13"):
         await context_at(ledger, "s", turn=13)
+
+
+async def test_a_session_that_is_opened_again_renders_the_same_bytes() -> None:
+    ledger = MemoryLedger()
+    odd = {"zeta": 1, "alpha": {"y": [1, {"b": 2, "a": 3}], "x": None}}
+    async with opened(ledger, format="openai-chat") as session:
+        await session.append(AssistantMessage([ToolCall("c", name="tool", arguments=odd)], id="a"), result("c", "t"), user(1))
+        before = json.dumps((await session.turn()).render())
+        assert list(json.loads(json.loads(before)["messages"][0]["tool_calls"][0]["function"]["arguments"])) == ["zeta", "alpha"]
+    async with opened(ledger, format="openai-chat") as session:
+        assert json.dumps((await session.turn()).render()) == before, "a provider's cache stays warm"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import attrs
 import pytest
 import trio
@@ -280,7 +282,7 @@ def test_canonical_bytes_are_ascii_and_lossless(text: str, number: float, whole:
     body = canonical(data)
     assert body.isascii()
     assert seal(Draft(EventType.SESSION_OPENED, data), session_id="s", seq=0, time=0.0, epoch=1, previous=GENESIS).data == data
-    assert body == canonical(dict(reversed(data.items())))
+    assert list(json.loads(body)) == list(data), "the order of keys is part of what was said"
 
 
 @pytest.mark.parametrize("bad", ["", ".hidden", "a/b", "../x", "a b", "é", "x" * 129, "a\n", 5, None])

@@ -209,6 +209,10 @@ class AsyncioSession(_Face):
     rewind = _awaited(Session.rewind)
     fork = _awaited(Session.fork)
     redact = _awaited(Session.redact)
+    history_search = _awaited(Session.history_search)
+    history_read = _awaited(Session.history_read)
+    recall = _awaited(Session.recall)
+    statistics = _awaited(Session.statistics)
     aclose = _awaited(Session.aclose)
 
     async def _call(self, name: str, *args: Any, **kwargs: Any) -> Any:
@@ -236,6 +240,10 @@ class PlainSession(_Face):
     rewind = _blocking(Session.rewind)
     fork = _blocking(Session.fork)
     redact = _blocking(Session.redact)
+    history_search = _blocking(Session.history_search)
+    history_read = _blocking(Session.history_read)
+    recall = _blocking(Session.recall)
+    statistics = _blocking(Session.statistics)
     aclose = _blocking(Session.aclose)
 
     def _call(self, name: str, *args: Any, **kwargs: Any) -> Any:
