@@ -197,17 +197,17 @@ def test_a_new_method_of_a_session_needs_no_change_here(monkeypatch: pytest.Monk
         return self.id, args, kwargs
 
     monkeypatch.setattr(Session, "echo", echo, raising=False)
-    monkeypatch.setattr(Session, "statistics", lambda self: {"of": self.id}, raising=False)
+    monkeypatch.setattr(Session, "tally", lambda self: {"of": self.id}, raising=False)
 
     async def main() -> None:
         async with portal.open_session(session_id="s") as session:
             assert await session.echo(1, two=2) == ("s", (1,), {"two": 2})
-            assert session.statistics() == {"of": "s"}
+            assert session.tally() == {"of": "s"}
 
     asyncio.run(main())
     with portal.open_session(session_id="s") as session:
         assert session.echo(1, two=2) == ("s", (1,), {"two": 2})
-        assert session.statistics() == {"of": "s"}
+        assert session.tally() == {"of": "s"}
 
 
 def test_what_belongs_to_trio_is_not_shown() -> None:

@@ -6,6 +6,7 @@ meets a checkpoint first; what writes is then shielded until it has been applied
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
 import os
@@ -13,6 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Self, TypeVar
 
+import apsw
 import attrs
 import trio
 
@@ -114,9 +116,14 @@ class SqliteLedger:
         for lease in self._leases:
             lease.claim.drop()
         self._leases.clear()
-        while self._idle:
-            self._idle.pop().connection.close()
+        self._close_readers()
         self._writer.close()
+
+    def _close_readers(self) -> None:
+        # What is idle is popped first, so that no two threads close one connection.
+        while self._idle:
+            with contextlib.suppress(apsw.Error):
+                self._idle.pop().connection.close()
 
     # ------------------------------------------------------------------------------------------------ two ways in
 
@@ -147,12 +154,12 @@ class SqliteLedger:
                 place.connection.execute("COMMIT")
         except BaseException:
             # Whatever state it is in, the next reader shall not meet it.
-            place.connection.close(True)
+            with contextlib.suppress(apsw.Error):
+                place.connection.close(True)
             raise
+        self._idle.append(place)
         if self._closed:
-            place.connection.close()
-        else:
-            self._idle.append(place)
+            self._close_readers()
         return given
 
     async def _write(self, work: Callable[..., T], *args: Any) -> T:

@@ -20,6 +20,7 @@ CHUNK: Final = 1_000
 
 _HEAD: Final = "SELECT id, name, epoch, next, digest, began, changed, folded, sum FROM sessions"
 _HEAD_TYPES: Final = [int, str, int, int, bytes, float, float, int, bytes]
+_EVENT_TYPES: Final = [str, float, int, bytes, bytes]
 _TYPES: Final = {kind.value: kind for kind in EventType}
 _ROW: Final = "SELECT id, type, time, epoch, body, op, sources, digest, redacted FROM events"
 
@@ -196,7 +197,7 @@ def _event(row: Sequence[Any], head: Head, path: str) -> Event:
     known = _TYPES.get(kind) or cast(EventType, _Unknown(kind))
     try:
         # What a damaged row gives may have any type.
-        whole = type(time) is float and type(epoch) is int and type(body) is bytes and type(digest) is bytes
+        whole = [type(kind), type(time), type(epoch), type(body), type(digest)] == _EVENT_TYPES
         if whole and redacted is not None:
             json.loads(body)
             whole, redacted = redacted[32:] == _sum(body), redacted[:32]
