@@ -110,11 +110,12 @@ class Appends:
         try:
             if entry.woken is not None:
                 await entry.woken.wait()
-            if not entry.taken:
-                await self._lead(entry)
-            if not entry.done:  # told to lead, but somebody else was quicker
-                entry.woken = trio.Event()
-                await entry.woken.wait()
+            while not entry.done:
+                if not entry.taken:
+                    await self._lead(entry)
+                else:  # told to lead, but somebody else was quicker; who may be cancelled, too
+                    entry.woken = trio.Event()
+                    await entry.woken.wait()
         except trio.Cancelled:
             while entry.taken and not entry.done:
                 entry.woken = trio.Event()
@@ -316,8 +317,15 @@ class Appends:
             for given in pending:
                 for value in self._read(given, context):
                     seq = self.host.lease.surface.next_seq + len(shown_now)
-                    plain = self.ids.distinct(self.ids.filled(value), context.open_calls, seq)
-                    context, message = with_message(context, plain)
+                    plain = self.ids.filled(value)
+                    if self.ids.seq_of(plain) is not None:
+                        raise CompactionError(
+                            ErrorCode.INVALID_INPUT,
+                            f"message id {shown(plain['id'])} was appended before",
+                            where="pending",
+                            fix="pending messages are those that will be appended after the turn",
+                        )
+                    context, message = with_message(context, self.ids.distinct(plain, context.open_calls, seq))
                     shown_now.append(message_to_plain(message))
                     self.ids.note(EventType.MESSAGE_APPENDED, seq, shown_now[-1])
         finally:
