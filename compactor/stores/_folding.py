@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import attrs
 
-from ..events import Event, canonical
+from ..events import Event, Restore, Rewind, canonical
 from ..replay import spans
 from ..surface import Surface
 from ._faults import corrupt, told
@@ -61,7 +61,8 @@ def fold_in(past: Rows, surface: Surface, events: Iterable[Event]) -> int:
     last = past.head.folded
     for event in events:
         surface.move(event, past)
-        if due(surface, last, surface.next_seq):
+        # After an edit always, so that no fold has to look back again: edits of edits would cost ever more.
+        if due(surface, last, surface.next_seq) or type(event.op) in (Restore, Rewind):
             put_fold(past.place, past.head, surface)
             last = surface.next_seq
     return last

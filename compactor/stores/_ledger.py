@@ -92,8 +92,12 @@ class SqliteLedger:
             create(self.path, vfs=self._writer.vfs)
         if self.read_only:
             place = self._connected()
-            check_schema(place.connection, self.path, writable=False)
             self._idle.append(place)
+            try:
+                check_schema(place.connection, self.path, writable=False)
+            except BaseException:
+                self._close_readers()
+                raise
             return
         try:
             check_schema(self._writer.place().connection, self.path, writable=True)

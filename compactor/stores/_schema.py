@@ -196,7 +196,8 @@ def check_schema(connection: apsw.Connection, path: str, *, writable: bool) -> N
     """Compare the schema with what it has to be: a trigger that is gone protects nothing. An older one is brought up to date."""
     with told(path, "opened"):
         version = connection.pragma("user_version")
-        if connection.pragma("application_id") != APPLICATION_ID or connection.pragma("journal_mode") not in ("wal", "memory"):
+        logged = not writable or connection.pragma("journal_mode") == "wal"
+        if connection.pragma("application_id") != APPLICATION_ID or not logged:
             raise corrupt(path, "has lost its header")
     _check_version(path, version)
     if version < VERSION and not writable:
