@@ -110,8 +110,12 @@ class Naive:
         self.data[at] = data
 
     def compacted(self, run: str, summary: Plain, record: Plain) -> None:
-        """Everything up to the last message that the record names is behind the summary now."""
+        """A run with nothing between its beginning and its end."""
         self.names[f"start:{run}"] = self.happened("compaction/started")
+        self.placed(run, summary, record)
+
+    def placed(self, run: str, summary: Plain, record: Plain) -> None:
+        """Everything up to the last message that the record names is behind the summary now."""
         ids = record["compactedMessageIds"]
         count = len(ids) + any(self.is_summary(tree) for tree in self.now)
         hidden = self.now[:count]

@@ -18,7 +18,7 @@ import trio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import Naive, Plain, calls_of, seq_of
-from scenes import BUDGET, Swap, conversation, good
+from scenes import BUDGET, Swap, Waiting, conversation, good
 
 from compactor import edits, history, surface
 from compactor.compaction import compact_context
@@ -41,7 +41,7 @@ OPS = (
     *["round"] * 4,
     *["compact"] * 4,
     *["undo", "rewind", "turn", "pin"] * 2,
-    *["ask", "answer", "retry", "prune", "fail", "cancel", "close"],
+    *["late", "ask", "answer", "retry", "prune", "fail", "cancel", "close"],
     *["unpin", "fork", "redact", "reopen", "takeover", "refuse", "refuse drafts"],
 )
 PROGRAMS = st.lists(st.tuples(st.sampled_from(OPS), st.integers(0, 999)), min_size=12, max_size=40)
@@ -176,6 +176,42 @@ class World:
             self.model.names[f"start:{run}"] = self.model.happened("compaction/started")
             self.model.names[f"end:{run}"] = self.model.happened("compaction/ended")
             self.ran.add("failed run")
+
+    async def late(self, n: int) -> None:
+        """Append, ask, pin and show while the model summarizes; edits have to wait."""
+        waiting, outcomes = Waiting(), list[Any]()
+        self.swap.now = waiting
+
+        async def run() -> None:
+            outcomes.append(await self.session.compact(force=True))
+
+        before = self.model.now
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(run)
+            while not (waiting.called.is_set() or outcomes):
+                await trio.lowlevel.checkpoint()
+            if waiting.called.is_set():
+                run_id = (await self.ledger.read(self.id, len(self.model.types)))[0].data["run"]
+                self.model.names[f"start:{run_id}"] = self.model.happened("compaction/started")
+                await self.append(n)
+                await self.ask(n)
+                await self.pin(n)
+                for edit in (
+                    lambda: self.session.rewind(0),
+                    lambda: self.session.redact(1, "why"),
+                    lambda: self.session.unpin("r"),
+                ):
+                    await self.refused(edit, ErrorCode.BUSY)
+                waiting.told.set()
+        self.swap.now = good
+        (outcome,) = outcomes
+        if isinstance(outcome, Committed):
+            summary = {"id": outcome.record.summary_id, "content": "a good summary"}
+            self.model.placed(outcome.run_id, summary, record_to_plain(outcome.record))
+            assert all(tree in before for tree in self.model.now[0][1]), "only what was there when it began is hidden"
+            self.ran.add("late")
+        elif waiting.called.is_set():
+            self.model.names[f"end:{outcome.run_id}"] = self.model.happened("compaction/ended")
 
     async def fail(self, n: int) -> None:
         self.swap.now = lambda _request: 1 / 0
@@ -514,7 +550,7 @@ def seeded(seed: int, steps: int = 36) -> list[tuple[str, int]]:
     return [(chance.choice(OPS), chance.randrange(1_000)) for _ in range(steps)]
 
 
-FIXED = [seeded(seed) for seed in (9, 28, 22, 38, 7, 23, 21, 2)]
+FIXED = [seeded(seed) for seed in (7, 20, 28, 17, 24, 26, 10, 19)]
 
 
 async def judged(kind: type[MemoryLedger] = MemoryLedger) -> set[str]:
@@ -531,7 +567,7 @@ async def judged(kind: type[MemoryLedger] = MemoryLedger) -> set[str]:
 
 
 async def test_the_fixed_programs_do_what_they_are_for_and_hold() -> None:
-    wanted = {"compact", "failed run", "undo", "nested undo", "rewind", "rewind drops calls", "redact"}
+    wanted = {"late", "compact", "failed run", "undo", "nested undo", "rewind", "rewind drops calls", "redact"}
     assert await judged() == wanted
 
 
