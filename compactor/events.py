@@ -177,9 +177,14 @@ def seal(draft: Draft, *, session_id: str, seq: int, time: float, epoch: int, pr
     return Event(session_id, seq, draft.type, time, epoch, body, draft.op, draft.sources, digest)
 
 
+def data_digest(event: Event) -> bytes:
+    """The digest of what an event says, or said before it was redacted; the same in every session that it is copied to."""
+    return event.redacted or hashlib.sha256(event.body).digest()
+
+
 def reseal(event: Event, *, session_id: str, previous: bytes) -> Event:
     """The same event in the chain of another session: how a fork takes its prefix over."""
-    of_data = event.redacted or hashlib.sha256(event.body).digest()
+    of_data = data_digest(event)
     digest = _digest(previous, session_id, event.seq, event.type, event.time, event.epoch, event.op, event.sources, of_data)
     return attrs.evolve(event, session_id=session_id, digest=digest)
 
@@ -204,7 +209,7 @@ def _digest(
 def verify_chain(events: Iterable[Event], previous: bytes = GENESIS, *, start: int = 0) -> bytes:
     """Check every digest of events that begin at *start*; the first that does not fit is named. Gives the last digest."""
     for position, event in enumerate(events, start):
-        of_data = event.redacted or hashlib.sha256(event.body).digest()
+        of_data = data_digest(event)
         expected = _digest(
             previous, event.session_id, event.seq, event.type, event.time, event.epoch, event.op, event.sources, of_data
         )

@@ -13,7 +13,20 @@ from typing import Any, Final, Protocol, assert_never
 import attrs
 
 from .errors import CompactionError, ErrorCode
-from .events import GENESIS, OPERATIONS, Append, Event, EventType, Replace, Restore, Rewind, SurfaceOp, ranges, unranged
+from .events import (
+    GENESIS,
+    OPERATIONS,
+    Append,
+    Event,
+    EventType,
+    Replace,
+    Restore,
+    Rewind,
+    SurfaceOp,
+    data_digest,
+    ranges,
+    unranged,
+)
 
 _REFUSED: Final = "the event was refused, nothing changed"
 
@@ -80,7 +93,7 @@ class Surface:
     turns: int = 0
     """How often the model was shown the surface."""
     digests: dict[int, bytes] = attrs.field(factory=dict)
-    """The digests of the events on the surface, and of the pins."""
+    """The digests of what the events on the surface say, and the pins."""
     calls: dict[int, tuple[str, ...]] = attrs.field(factory=dict)
     answers: dict[int, str] = attrs.field(factory=dict)
 
@@ -187,7 +200,7 @@ class Surface:
                 id_ = event.data["id"]
                 self.digests.pop(self.pins.get(id_, -1), None)
                 self.pins[id_] = seq
-                self.digests[seq] = event.digest
+                self.digests[seq] = data_digest(event)
             case EventType.REQUIREMENT_UNPINNED:
                 self.digests.pop(self.pins.pop(event.data["id"], -1), None)
                 self.generation += 1
@@ -235,7 +248,7 @@ class Surface:
 
     def _note(self, event: Event) -> None:
         """Remember the digest, and which tool calls an event makes or answers. A body is parsed only when it can hold any."""
-        self.digests[event.seq] = event.digest
+        self.digests[event.seq] = data_digest(event)
         if b'"toolCall"' not in event.body and b'"toolCallId"' not in event.body:
             return
         data = event.data
@@ -271,7 +284,7 @@ class Surface:
         return next(iter(self.runs), None)
 
     def span_digest(self, seqs: Iterable[int]) -> str:
-        """What a span is identified by: a digest over its events' digests, not over the texts again."""
+        """What a span is identified by: a digest over the digests of what its events say; a fork keeps it."""
         return hashlib.sha256(b"".join([self.digests[seq] for seq in seqs])).hexdigest()
 
     @property

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from typing import Any, Protocol, runtime_checkable
 
 import attrs
 
-from .audit import Audit, verify
+from .audit import Audit, Finding, verify
 from .context import ActiveContext
+from .errors import CompactionError, ErrorCode
 from .history import context_at, originals
 from .ledger import Ledger, SessionInfo
 from .messages import Message
 from .recall import Hit, Page, history_read, history_search
 from .statistics import Statistics, statistics
+
+
+@runtime_checkable
+class FileLedger(Protocol):
+    """What a ledger in a file offers beside the protocol."""
+
+    async def verify_file(self) -> tuple[str, ...]:
+        """What is wrong with the file itself."""
+
+    async def backup(self, path: str | os.PathLike[str]) -> None:
+        """Copy it."""
 
 
 @attrs.frozen(eq=False)
@@ -51,8 +64,21 @@ class LedgerView:
         return await statistics(self.store, session_id)
 
     async def verify(self, session_id: str | None = None) -> Audit:
-        """Check one session, or all: chain, fold, pairing, coverage, digests. Says what is wrong where; repairs nothing."""
-        return await verify(self.store, session_id)
+        """Check one session, or all: chain, fold, pairing, coverage, digests. Says what is wrong where; repairs nothing.
+
+        Of all of a file also its pages and everything that is kept beside the events.
+        """
+        audit = await verify(self.store, session_id)
+        if session_id is None and isinstance(self.store, FileLedger):
+            file = [Finding("", -1, "file", fault) for fault in await self.store.verify_file()]
+            audit = attrs.evolve(audit, faults=(*audit.faults, *file))
+        return audit
+
+    async def backup(self, path: str | os.PathLike[str]) -> None:
+        """Copy a ledger file as it is now to a new file, also while it is used."""
+        if not isinstance(self.store, FileLedger):
+            raise CompactionError(ErrorCode.INVALID_INPUT, "is in no file", where="ledger", fix="export its sessions")
+        await self.store.backup(path)
 
     async def render(self, session_id: str, format: str, *, turn: int | None = None, seq: int | None = None) -> Any:  # noqa: A002
         """The surface at a turn or event as the arguments of a provider's request, in *format*."""

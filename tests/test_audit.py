@@ -63,6 +63,20 @@ async def test_a_clean_ledger_has_no_finding(tmp_path: Path) -> None:
             await view.verify("nobody")
 
 
+async def test_a_fork_and_a_fork_of_it_are_clean() -> None:
+    ledger = MemoryLedger()
+    await lived(ledger)
+    async with open_session(ledger, session_id="s", policy=BUDGET, auto=False) as session:
+        await session.fork(None, "child")
+        await session.fork(20, "early")
+    async with open_session(ledger, session_id="child", policy=BUDGET, summarizer=good, auto=False) as session:
+        await session.append(*[user(700 + number) for number in range(10)])
+        await session.compact(force=True)
+        await session.fork(None, "grandchild")
+    audit = await verify(ledger)
+    assert (audit.faults, audit.sessions) == ((), 4)
+
+
 async def test_a_redaction_that_is_explained_is_no_fault() -> None:
     ledger = MemoryLedger()
     async with open_session(ledger, session_id="s", policy=BUDGET, summarizer=good, auto=False) as session:

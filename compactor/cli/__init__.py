@@ -27,6 +27,8 @@ from compactor.transcript import validate_transcript
 from . import _report
 from ._arguments import STDIN, Job, parse
 from ._output import Target, replace, target
+from ._session import run_session
+from ._session_arguments import SessionJob
 from ._signals import interruptible
 from ._trace import tracer
 from ._words import (
@@ -73,7 +75,7 @@ def _run(arguments: Sequence[str]) -> int:
     if isinstance(job, int):
         return job
     try:
-        return _VERBS[job.command](job)
+        return run_session(job) if isinstance(job, SessionJob) else _VERBS[job.command](job)
     except RefusedError as error:
         return _told(error.problem, as_json=as_json)
 

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 import click
 
-from compactor.errors import CompactionError
 from compactor.formats import FORMATS
 from compactor.formats.native import NAME as NATIVE
 from compactor.lesson import EDGES, FAILURES
 from compactor.phases import Phase
 from compactor.policy import Budget, Policy
 
+from ._session_arguments import SessionJob, session
+from ._sizing import Decorator, sized, sizing_options
 from ._trace import KINDS
 from ._words import BAD_USAGE, BUG, BUSY, DONE, FAILED, FAULTS, INTERRUPTED, REFUSED, UNREAD, USAGE, Problem, told
 
@@ -52,13 +53,15 @@ class Job:
         return "<sample>" if self.file is None else "<stdin>" if self.file == STDIN else told(self.file)
 
 
-def parse(arguments: Sequence[str]) -> Job | int | Problem:
+def parse(arguments: Sequence[str]) -> Job | SessionJob | int | Problem:
     """The job, or the exit code of what is answered already (``--help``), or what is wrong, which was shown."""
     try:
         found = _group.main(list(arguments), prog_name="compactor", standalone_mode=False)
     except click.ClickException as error:
         error.show()
         return Problem(USAGE, BAD_USAGE, error.format_message(), "see compactor --help")
+    if type(found) is SessionJob:
+        return found
     if type(found) is not Job:
         return int(found or DONE)
     typed = list(arguments)
@@ -97,25 +100,17 @@ def _input(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def _number(name: str, minimum: int, text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    return click.option(name, type=click.IntRange(min=minimum), metavar="N", help=text)
-
-
 def _running(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that ``compact`` and ``plan`` share."""
-    for option in (
+    options: tuple[Decorator, ...] = (
         click.option("-o", "--output", "out", metavar="OUT", help="Write the result to OUT, whole or not at all; - is stdout."),
         click.option("--to", type=click.Choice(WRITABLE), default=NATIVE, show_default=True, help="The format of the result."),
         click.option("--trace", type=click.Choice(KINDS), help="Show transitions on stderr. [default: pretty on a terminal]"),
         click.option("--instructions", metavar="TEXT", help="What the summary should look at."),
         click.option("--force", is_flag=True, help="Compact below the threshold, too."),
-        _number("--output-reserve", 0, "With --window: what is kept free for the reply."),
-        _number("--retain", 0, "With --max-units: how many of the newest messages stay. [default: 4]"),
-        _number("--summary-max-units", 1, "With --max-units: the summary's room. [default: a quarter of the target]"),
-        _number("--target-units", 1, "With --max-units: compact down to N. [default: half of it]"),
-        _number("--window", 1, "The model's context window; budgets are derived from it. [default: 200000]"),
-        _number("--max-units", 1, "Compact above N units (code points)."),
-    ):
+        *reversed(sizing_options()),
+    )
+    for option in options:
         command = option(command)
     return _input(command)
 
@@ -163,12 +158,6 @@ def _job(
     file: str | None,
     sample: bool,
     as_json: bool,
-    max_units: int | None = None,
-    window: int | None = None,
-    target_units: int | None = None,
-    summary_max_units: int | None = None,
-    retain: int | None = None,
-    output_reserve: int | None = None,
     **rest: Any,
 ) -> Job:
     if sample and file is not None:
@@ -177,19 +166,8 @@ def _job(
         raise click.UsageError("Missing argument 'FILE' (or --sample).")
     if as_json and rest.get("out") == "-":
         raise click.UsageError("--json and -o - both want standard output; write the result to a file.")
-    units = {"target_units": target_units, "summary_max_units": summary_max_units, "retain_recent_messages": retain}
-    given = {name: value for name, value in units.items() if value is not None}
-    if max_units is not None and window is not None:
-        raise click.UsageError("--max-units and --window exclude each other; give one of them.")
-    if given and max_units is None:
-        raise click.UsageError("--target-units, --summary-max-units and --retain go with --max-units.")
-    if output_reserve is not None and window is None:
-        raise click.UsageError("--output-reserve goes with --window.")
-    try:
-        if max_units is not None:
-            sizing: Budget | Policy = Budget(max_units, **given)
-        else:
-            sizing = Policy() if window is None else Policy(window, output_reserve or 0)
-    except CompactionError as error:
-        raise click.UsageError(f"The budget cannot be: {error.message}; {error.fix}.") from error
+    sizing = sized(rest)
     return Job(command, file, as_json, sizing, **rest)
+
+
+_group.add_command(session)
