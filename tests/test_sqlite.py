@@ -213,10 +213,10 @@ async def test_an_event_of_a_type_that_is_not_known_names_the_newer_version(path
     ledger = await open_store(path, read_only=True)
     last = (await ledger.read("s"))[-1]
     await ledger.aclose()
+    import hashlib
+
     from compactor.events import _digest
     from compactor.stores._rows import Head
-
-    import hashlib
 
     body = b'{"news":1}'
     digest = _digest(last.digest, "s", 4, "message/sung", 1.5, 1, None, (), hashlib.sha256(body).digest())  # type: ignore[arg-type]
@@ -258,7 +258,7 @@ async def test_a_backup_is_a_ledger_of_the_moment_it_was_made(path: Path, tmp_pa
     lease = await ledger.acquire("s", owner="us")
     await ledger.append(lease, [user(f"m{index}") for index in range(300)])
     copy = tmp_path / "copies" / "b.ledger"
-    with pytest.raises(CompactionError, match="cannot be made|cannot be opened"):
+    with pytest.raises(CompactionError, match="cannot be opened"):
         await ledger.backup(copy)
     copy.parent.mkdir()
     await ledger.backup(copy)

@@ -184,12 +184,11 @@ async def _answers(path: Path) -> Any:
     """Everything that a replay is made of."""
     ledger = await open_store(path, read_only=True)
     try:
-        found = [await ledger.sessions()]
+        found: list[Any] = [await ledger.sessions()]
         for name in ("one", "two", "three"):
             events = await ledger.read(name)
-            found.append(events)
-            for seq in (None, 3, len(events) - 2):
-                found.append(attrs.asdict(await ledger.surface_at(name, seq)))
+            surfaces = [await ledger.surface_at(name, seq) for seq in (None, 3, len(events) - 2)]
+            found += [events, *map(attrs.asdict, surfaces)]
         return found
     finally:
         await ledger.aclose()
