@@ -12,7 +12,7 @@ import functools
 import os
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Self, TypeVar, cast
 
 import apsw
 import attrs
@@ -56,7 +56,6 @@ class SqliteLedger:
     _idle: list[Place] = attrs.field(factory=list)
     """Connections that nobody reads from just now."""
     _threads: trio.CapacityLimiter = attrs.field(factory=lambda: trio.CapacityLimiter(READERS))
-    _writes: trio.CapacityLimiter = attrs.field(factory=lambda: trio.CapacityLimiter(1))
     _closed: bool = False
 
     def __attrs_post_init__(self) -> None:
@@ -114,7 +113,7 @@ class SqliteLedger:
         self._closed = True
         with trio.CancelScope(shield=True):
             async with self._writing:
-                await trio.to_thread.run_sync(self._close, limiter=self._writes)
+                await trio.to_thread.run_sync(self._close, limiter=_UNLIMITED)
 
     def _close(self) -> None:
         for lease in self._leases:
@@ -172,7 +171,7 @@ class SqliteLedger:
         try:
             self._check_writable()
             with trio.CancelScope(shield=True):
-                given = await trio.to_thread.run_sync(work, *args, limiter=self._writes)
+                given = await trio.to_thread.run_sync(work, *args, limiter=_UNLIMITED)
         finally:
             self._writing.release()
         return given
@@ -241,8 +240,7 @@ class SqliteLedger:
         actions = [functools.partial(self._append, job.lease, job.drafts, now) for job in batch]
         try:
             self._check_writable()
-            with trio.CancelScope(shield=True):
-                results = await trio.to_thread.run_sync(self._writer.transact, actions, limiter=self._writes)
+            results = await trio.to_thread.run_sync(self._writer.transact, actions, limiter=_UNLIMITED)
         except (CompactionError, UnknownOutcomeError) as error:
             for job in batch:
                 job.error = copy.copy(error)
@@ -276,7 +274,7 @@ class SqliteLedger:
         async with self._writing:
             self._check_writable()
             with trio.CancelScope(shield=True):
-                recorded = await trio.to_thread.run_sync(self._redact, action, limiter=self._writes)
+                recorded = await trio.to_thread.run_sync(self._redact, action, limiter=_UNLIMITED)
                 _apply(own, recorded)
         return recorded.events[0]
 
@@ -384,6 +382,19 @@ def _known(place: Place, session_id: str) -> Head:
     if head is None:
         raise no_session(session_id)
     return head
+
+
+class _Unlimited:
+    """The writer's lock lets one thread in at a time; to ask a limiter too would cost a round of the scheduler."""
+
+    async def acquire_on_behalf_of(self, borrower: object) -> None:
+        """Let everybody in."""
+
+    def release_on_behalf_of(self, borrower: object) -> None:
+        """Nothing was taken."""
+
+
+_UNLIMITED: Final = cast(trio.CapacityLimiter, _Unlimited())
 
 
 class _NoPast:

@@ -44,7 +44,7 @@ class Job:
 
 @attrs.define(eq=False, repr=False)
 class Queue:
-    """The appends that wait. *commit* writes some of them and puts what they came to into them; it is never cancelled."""
+    """The appends that wait. *commit* writes some of them, and puts into them what they came to; Cancelled means: nothing."""
 
     writing: trio.Lock
     commit: Callable[[Sequence[Job]], Awaitable[None]]
@@ -83,6 +83,13 @@ class Queue:
         batch = self._take(job)
         try:
             await self.commit(batch)
+        except trio.Cancelled:
+            # Before anything was written. The others were not cancelled: one of them goes on.
+            for each in batch:
+                each.taken = False
+            self._waiting[:0] = batch
+            batch = []
+            raise
         except BaseException as bug:
             for each in batch:
                 each.error = CompactionError(ErrorCode.INTERNAL, f"an append of the same group raised {kind_name(bug)}")
@@ -92,7 +99,8 @@ class Queue:
             for each in batch:
                 each.done = True
                 each.wake()
-            self._appoint()
+            if batch:
+                self._appoint()
 
     def _take(self, leader: Job) -> list[Job]:
         """The leader's job, and the first one of every other session: each of them knows where its session ends."""

@@ -90,8 +90,10 @@ class Writer:
     def transact(self, actions: Sequence[Action[T]]) -> list[T | Exception]:
         """Run actions in one transaction; give what each of them gave, or why it was refused. Raises what befell all of them."""
         place = self.place()
-        with told(self.path, "written"):
+        try:
             place.connection.execute("BEGIN IMMEDIATE")
+        except apsw.Error as error:
+            raise fault(error, self.path, "written") from error
         results: list[T | Exception] = []
         written: list[Landed] = []
         try:
