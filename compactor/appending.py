@@ -18,7 +18,7 @@ import trio
 from .context import ActiveContext, with_message
 from .errors import CompactionError, ErrorCode, kind_name, shown
 from .events import APPEND, Draft, Event, EventType, Replace
-from .identity import Ids
+from .identity import Ids, has_id
 from .ledger import Lease, Ledger, NamesTakenError
 from .messages import Message, message_to_plain
 from .reading import read_one
@@ -273,8 +273,9 @@ class Appends:
         try:
             context, message = with_message(context, self.ids.distinct(plain, context.open_calls, seq))
         except CompactionError:
+            # Perhaps a retry of something that an earlier life appended; an id that was made just now cannot be one.
             name = f"message:{plain['id']}"
-            if self.ids.complete or name in plan.asked:
+            if self.ids.complete or name in plan.asked or not has_id(value):
                 raise
             raise _Unasked(name) from None
         draft = Draft(EventType.MESSAGE_APPENDED, message_to_plain(message), APPEND)

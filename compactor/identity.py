@@ -157,6 +157,12 @@ class Ids:
         return restored
 
 
+def has_id(value: object) -> bool:
+    """True when a message brought its id along."""
+    id_ = value.id if is_message(value) else value.get("id") if is_object(value) else None
+    return id_ is not None
+
+
 def _noted(plain: dict[str, Any], renamed: dict[str, Any]) -> dict[str, Any]:
     meta = plain.get("meta")
     return {**plain, "meta": {**(meta if is_object(meta) else {}), RENAMED: renamed}}

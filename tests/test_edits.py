@@ -273,3 +273,17 @@ async def test_a_session_that_is_opened_again_renders_the_same_bytes() -> None:
         assert list(json.loads(json.loads(before)["messages"][0]["tool_calls"][0]["function"]["arguments"])) == ["zeta", "alpha"]
     async with opened(ledger, format="openai-chat") as session:
         assert json.dumps((await session.turn()).render()) == before, "a provider's cache stays warm"
+
+
+async def test_what_is_no_message_is_refused_at_once_in_any_life() -> None:
+    ledger = MemoryLedger()
+    for _life in range(2):
+        async with opened(ledger) as session:
+            for wrong in (
+                {"role": "wizard", "content": "x"},
+                result("unknown", None),
+                {"role": "wizard", "id": "w", "content": "x"},
+            ):
+                with trio.fail_after(60), pytest.raises(CompactionError) as caught:
+                    await session.append(wrong)
+                assert caught.value.code is ErrorCode.INVALID_TRANSCRIPT
