@@ -20,6 +20,7 @@ ORDER = [
     "phases",
     "messages",
     "units",
+    "tokens",
     "pairing",
     "everyday",
     "reading",
