@@ -59,10 +59,11 @@ def due(surface: Surface, folded_before: int, seq: int) -> bool:
 def fold_in(past: Rows, surface: Surface, events: Iterable[Event]) -> int:
     """Fold events in that are written already, with a checkpoint wherever one is due; gives where the last one stands."""
     last = past.head.folded
-    for event in events:
-        surface.move(event, past)
+    move = surface.move
+    for seq, event in enumerate(events, surface.next_seq + 1):
+        move(event, past)
         # After an edit always, so that no fold has to look back again: edits of edits would cost ever more.
-        if due(surface, last, surface.next_seq) or type(event.op) in (Restore, Rewind):
+        if (seq - last >= EVENTS_MIN and due(surface, last, seq)) or type(event.op) in (Restore, Rewind):
             put_fold(past.place, past.head, surface)
             last = surface.next_seq
     return last

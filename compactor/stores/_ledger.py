@@ -6,7 +6,6 @@ meets a checkpoint first; what writes is then shielded until it has been applied
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import functools
 import os
@@ -14,7 +13,6 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Self, TypeVar, cast
 
-import apsw
 import attrs
 import trio
 
@@ -24,16 +22,16 @@ from ..ledger import Lease, Origin, SessionInfo, check_session_id, fenced, no_ev
 from ..searching import Query
 from ..surface import Surface
 from . import _checking, _copying, _rows, _search, _spans
-from ._faults import told
 from ._folding import surface_at
 from ._forks import begin
 from ._indexing import advance
 from ._leases import SqliteLease
 from ._owners import claim
 from ._queue import Job, Queue
+from ._readers import Readers
 from ._redacting import redact
 from ._rows import Head, Place
-from ._schema import Durability, check_file, check_library, check_schema, connect, create
+from ._schema import Durability, check_file, check_library, check_schema, create
 from ._writing import Action, Landed, Recorded, UnknownOutcomeError, Writer, record
 
 READERS: Final = 4
@@ -52,14 +50,14 @@ class SqliteLedger:
     _writer: Writer
     _writing: trio.Lock = attrs.field(factory=trio.Lock)
     _queue: Queue = attrs.field(init=False)
+    _readers: Readers = attrs.field(init=False)
     _leases: list[SqliteLease] = attrs.field(factory=list)
-    _idle: list[Place] = attrs.field(factory=list)
-    """Connections that nobody reads from just now."""
     _threads: trio.CapacityLimiter = attrs.field(factory=lambda: trio.CapacityLimiter(READERS))
     _closed: bool = False
 
     def __attrs_post_init__(self) -> None:
         self._queue = Queue(self._writing, self._commit)
+        self._readers = Readers(self.path, self._writer.vfs)
 
     @classmethod
     async def open(
@@ -90,12 +88,10 @@ class SqliteLedger:
                 raise CompactionError(ErrorCode.FILE_UNREADABLE, "does not exist", where=self.path, fix="check its name")
             create(self.path, vfs=self._writer.vfs)
         if self.read_only:
-            place = self._connected()
-            self._idle.append(place)
             try:
-                check_schema(place.connection, self.path, writable=False)
+                self._readers.read(lambda place: check_schema(place.connection, self.path, writable=False))
             except BaseException:
-                self._close_readers()
+                self._readers.close()
                 raise
             return
         try:
@@ -103,10 +99,6 @@ class SqliteLedger:
         except BaseException:
             self._writer.close()
             raise
-
-    def _connected(self) -> Place:
-        with told(self.path, "opened"):
-            return Place(connect(self.path, writable=False, vfs=self._writer.vfs), self.path)
 
     async def aclose(self) -> None:
         """Close this handle; what it still owns can be taken over at once."""
@@ -119,14 +111,8 @@ class SqliteLedger:
         for lease in self._leases:
             lease.claim.drop()
         self._leases.clear()
-        self._close_readers()
+        self._readers.close()
         self._writer.close()
-
-    def _close_readers(self) -> None:
-        # What is idle is popped first, so that no two threads close one connection.
-        while self._idle:
-            with contextlib.suppress(apsw.Error):
-                self._idle.pop().connection.close()
 
     # ------------------------------------------------------------------------------------------------ two ways in
 
@@ -149,21 +135,7 @@ class SqliteLedger:
 
     def _reading(self, work: Callable[[Place], T]) -> T:
         self._writer.check()
-        place = self._idle.pop() if self._idle else self._connected()
-        try:
-            with told(self.path, "read"):
-                place.connection.execute("BEGIN")
-                given = work(place)
-                place.connection.execute("COMMIT")
-        except BaseException:
-            # Whatever state it is in, the next reader shall not meet it.
-            with contextlib.suppress(apsw.Error):
-                place.connection.close(True)
-            raise
-        self._idle.append(place)
-        if self._closed:
-            self._close_readers()
-        return given
+        return self._readers.read(work)
 
     async def _write(self, work: Callable[..., T], *args: Any) -> T:
         """Write, in a thread; never cancelled once it began."""
@@ -215,7 +187,7 @@ class SqliteLedger:
         own = self._own(lease)
         own.released = True
         with trio.CancelScope(shield=True):
-            await trio.to_thread.run_sync(own.claim.drop)
+            await trio.to_thread.run_sync(own.claim.drop, limiter=_UNLIMITED)
         if own in self._leases:
             self._leases.remove(own)
 

@@ -58,6 +58,8 @@ class Place:
 
     connection: apsw.Connection = attrs.field(repr=False)
     path: str
+    stands: tuple[int, int, int] | None = None
+    """What the file was recognised by when it was opened as one that nobody writes."""
 
 
 def _head(row: Sequence[Any], path: str) -> Head:

@@ -26,6 +26,9 @@ VERSION: Final = 1
 SQLITE_MIN: Final = (3, 51, 3)
 """Earlier versions can corrupt a file when a WAL is reset while it is read."""
 
+LOG_KEPT: Final = 32 << 20
+"""Bytes of the write-ahead log that stay for the next writes, after an import made it longer."""
+
 SEQ_BITS: Final = 40
 SEQ_MASK: Final = (1 << SEQ_BITS) - 1
 
@@ -70,12 +73,13 @@ MIGRATIONS: Final[dict[int, str]] = {}
 """Version → the statements that lead to the next one. They may add; what an event says they may not touch."""
 
 
-def connect(path: str, *, writable: bool, durability: Durability = "full", vfs: str | None = None) -> apsw.Connection:
-    """Open a connection on a file that exists."""
+def connect(
+    path: str, *, writable: bool, durability: Durability = "full", immutable: bool = False, vfs: str | None = None
+) -> apsw.Connection:
+    """Open a connection on a file that exists; *immutable* for one that ``stands``."""
     flags = apsw.SQLITE_OPEN_READWRITE if writable else apsw.SQLITE_OPEN_READONLY
     name = path
-    if not writable and _stands_still(path):
-        # WAL mode needs a shared-memory file; where none can be made, and nobody has written, the file is all there is.
+    if immutable:
         flags |= apsw.SQLITE_OPEN_URI
         name = "file:" + path.replace("%", "%25").replace("?", "%3f").replace("#", "%23") + "?immutable=1"
     connection = apsw.Connection(name, flags, vfs)
@@ -88,6 +92,7 @@ def connect(path: str, *, writable: bool, durability: Durability = "full", vfs: 
             # What is redacted must not survive on free pages.
             connection.pragma("secure_delete", 1)
             connection.pragma("temp_store", "memory")
+            connection.pragma("journal_size_limit", LOG_KEPT)
         else:
             connection.pragma("query_only", 1)
     except BaseException:
@@ -96,9 +101,19 @@ def connect(path: str, *, writable: bool, durability: Durability = "full", vfs: 
     return connection
 
 
-def _stands_still(path: str) -> bool:
-    """Tell whether nobody can write here, and nobody left anything to be recovered."""
-    return not os.access(os.path.dirname(path) or ".", os.W_OK) and not any(map(os.path.exists, (f"{path}-wal", f"{path}-shm")))
+def stands(path: str) -> tuple[int, int, int] | None:
+    """What a file is recognised by that nobody writes, and that cannot be opened as usual; None for all others.
+
+    WAL mode keeps a file of shared memory beside the ledger. Where none can be made, and nobody has left a log, the
+    ledger is all there is and is read as it stands; before each reading it is looked at again.
+    """
+    if os.access(os.path.dirname(path) or ".", os.W_OK) or any(map(os.path.exists, (f"{path}-wal", f"{path}-shm"))):
+        return None
+    try:
+        info = os.stat(path)
+    except OSError:
+        return None
+    return info.st_ino, info.st_size, info.st_mtime_ns
 
 
 def create(path: str, *, vfs: str | None) -> None:

@@ -19,7 +19,7 @@ import apsw
 import attrs
 
 from ..errors import CompactionError, ErrorCode, shown
-from ..events import Append, Draft, Event, Restore, Rewind, names_of, seal
+from ..events import Append, Draft, Event, Restore, Rewind, names_of, seal_all
 from ..ledger import NamesTakenError, fenced
 from ..surface import Surface
 from . import _spans
@@ -186,25 +186,20 @@ def record(
     place: Place, head: Head, surface: Surface, drafts: Sequence[Draft], *, epoch: int, now: float
 ) -> tuple[Landed, Recorded]:
     """Seal, check and write *drafts* behind *head*, whose surface is *surface*; it is left as it is."""
-    seq, previous, session_id = head.next, head.digest, head.name
-    events: list[Event] = []
+    session_id, start = head.name, head.next
+    events = seal_all(drafts, session_id=session_id, seq=start, time=now, epoch=epoch, previous=head.digest)
+    seq = start + len(events)
     fresh: dict[str, int] = {}
     taken: dict[str, int] = {}
-    looks_back = False
-    moves = False
-    for draft in drafts:
-        event = seal(draft, session_id=session_id, seq=seq, time=now, epoch=epoch, previous=previous)
-        events.append(event)
+    for at, draft in enumerate(drafts, start):
         for name in names_of(draft):
             if name in fresh:
                 taken[name] = fresh[name]
-            fresh[name] = seq
-        op = type(event.op)
-        if op is not Append and op is not NoneType:
-            moves = True
-            looks_back = looks_back or op is Restore or op is Rewind
-        seq, previous = seq + 1, event.digest
-    after = Head(head.key, session_id, epoch, seq, previous, head.began, now, head.folded)
+            fresh[name] = at
+    ops = {type(event.op) for event in events}
+    moves = not ops <= {Append, NoneType}
+    looks_back = Restore in ops or Rewind in ops
+    after = Head(head.key, session_id, epoch, seq, events[-1].digest, head.began, now, head.folded)
     # First of all, so that an owner who lost its session is told that, and not what its successor wrote.
     if not put_head(place, head, after):
         raise _behind(place, head, epoch)
