@@ -462,3 +462,22 @@ async def test_names_of_many_events_are_told_at_once_and_nothing_else_is_written
     assert caught.value.taken == {"message:m0": 1, "message:m1": 2}
     assert len(await ledger.read("s")) == 3
     await ledger.aclose()
+
+
+async def test_an_older_file_is_brought_up_to_date_by_whoever_may_write(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from compactor.stores import _schema
+
+    await _ledger_with(path)
+    statement = "CREATE TABLE news (id INTEGER PRIMARY KEY) STRICT"
+    monkeypatch.setattr(_schema, "VERSION", 2)
+    monkeypatch.setitem(_schema.MIGRATIONS, 1, statement)
+    monkeypatch.setitem(_schema.TABLES, "news", statement)
+    with pytest.raises(CompactionError, match="written by an older version"):
+        await open_store(path, read_only=True)
+    ledger = await open_store(path)
+    assert len(await ledger.read("s")) == 4
+    await ledger.aclose()
+    assert apsw.Connection(str(path)).pragma("user_version") == 2
+    monkeypatch.undo()
+    with pytest.raises(CompactionError, match="has version 2 of the schema, this program knows 1"):
+        await open_store(path)

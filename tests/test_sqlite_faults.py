@@ -12,6 +12,7 @@ import attrs
 import pytest
 from sqlite_kit import CALLS, WRITES, Fault, Faults, copied, placed, user
 
+from compactor import UserMessage, open_session
 from compactor.errors import CompactionError, ErrorCode
 from compactor.events import Draft, EventType, canonical, verify_chain
 from compactor.searching import read_query
@@ -257,3 +258,25 @@ async def test_a_changed_projection_is_found_by_the_check_of_the_file(tmp_path: 
     faults = await ledger.verify_file()
     await ledger.aclose()
     assert len(faults) >= 1
+
+
+@pytest.mark.parametrize("lasting", [False, True], ids=["once", "for good"])
+async def test_a_session_is_told_what_became_of_its_append_and_serves_what_it_had(tmp_path: Path, lasting: bool) -> None:
+    faults = Faults(1, once=not lasting, calls=("xSync",) if not lasting else ("xSync", "xWrite"))
+    ledger = await SqliteLedger.open(tmp_path / "a.ledger", vfs=faults.vfs)
+    async with open_session(ledger, session_id="s", auto=False) as session:
+        await session.append(UserMessage("hello", id="m1"))
+        before = session.context
+        faults.armed = True
+        with pytest.raises(CompactionError) as caught:
+            await session.append(UserMessage("lost", id="m2"))
+        assert caught.value.code is (ErrorCode.COMMIT_UNKNOWN if lasting else ErrorCode.PERSISTENCE_FAILED)
+        assert session.context is before
+        if not lasting:
+            await session.append(UserMessage("lost", id="m2"))
+        faults.armed = False
+    await ledger.aclose()
+    async with open_session(tmp_path / "a.ledger", session_id="s", auto=False) as session:
+        assert session.context.messages.ids[0] == "m1"
+        await session.append(UserMessage("lost", id="m2"))
+        assert session.context.messages.ids == ("m1", "m2"), "what may have been recorded is appended once"
