@@ -53,11 +53,13 @@ class _Search:
 
     def take(self, candidates: Iterable[int], points: int) -> None:
         """Take the candidates that are hidden and have as many terms."""
+        if len(self.found) >= self.limit:
+            return  # before the first candidate is asked for, which is when SQLite does the work
         for seq in candidates:
-            if len(self.found) >= self.limit:
-                return
             if seq not in self.found and self.points(seq) >= points:
                 self.keep(seq)
+                if len(self.found) >= self.limit:
+                    return
 
     def keep(self, seq: int) -> None:
         self.found[seq] = event_at(self.place, self.head, seq)
