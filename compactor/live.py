@@ -264,8 +264,9 @@ class Session:
     async def redact(self, seq: int, reason: str) -> None:
         """Replace what event *seq* says by a tombstone, for good: the only change that a ledger permits.
 
-        For a key that leaked. Ids, roles and links stay, the chain still verifies, and *reason* is recorded. BUSY while a
-        run is in hand; Cancelled: not recorded.
+        For a key that leaked. Ids, roles and links stay, the chain still verifies, and *reason* is recorded. Copies in a
+        summary, in a turn's pending input or in a fork are events of their own. BUSY while a run is in hand; Cancelled:
+        not recorded.
         """
         self._check_usable()
         await self._edits.redact(seq, reason)
