@@ -736,7 +736,7 @@ def test_a_document_of_ours_that_is_wrong_is_refused(data, code, what):
 
 
 def test_formats_are_named_in_every_refusal():
-    assert list(FORMATS) == ["pi", "claude-code", "openai-chat", "openai-responses", "anthropic", "compactor"]
+    assert {"pi", "claude-code", "openai-chat", "openai-responses", "anthropic", "compactor"} <= FORMATS.keys()
     for attempt in (
         lambda: parse_messages("word", []),
         lambda: parse_messages(7, []),

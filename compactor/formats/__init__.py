@@ -1,7 +1,7 @@
 """Codecs between other people's messages and the nouns of this package. Pure: decoded data in, decoded data out.
 
 ``readers`` turns files into decoded data and calls this package; an application that holds messages calls it directly.
-One sibling per format, none of which knows another: ``pi`` and ``claude_code`` (import only), the live formats
+One sibling per format, none of which knows another: ``pi``, ``claude_code`` and ``codex`` (import only), the live formats
 ``openai_chat``, ``openai_responses`` and ``anthropic_messages``, and ``native`` (our own). Import and export never drop
 anything silently: every import carries an ``ImportReport``, every export its notes.
 """
@@ -16,7 +16,7 @@ import attrs
 from compactor.errors import CompactionError, ErrorCode, shown
 from compactor.plain import SESSION_LIMITS, Limits
 
-from . import anthropic_messages, claude_code, native, openai_chat, openai_responses, pi
+from . import anthropic_messages, claude_code, codex, native, openai_chat, openai_responses, pi
 from ._anthropic_check import check_anthropic
 from ._openai_check import check_openai_chat
 from ._outline import line_of, outline
@@ -64,6 +64,7 @@ class Codec:
 FORMATS: Final[dict[str, Codec]] = {
     pi.NAME: Codec(pi.parse),
     claude_code.NAME: Codec(claude_code.parse),
+    codex.NAME: Codec(codex.parse),
     openai_chat.NAME: Codec(openai_chat.parse, openai_chat.render, openai_chat.reply),
     openai_responses.NAME: Codec(openai_responses.parse, openai_responses.render, openai_responses.reply),
     anthropic_messages.NAME: Codec(anthropic_messages.parse, anthropic_messages.render, anthropic_messages.reply),
@@ -147,9 +148,13 @@ def detect(text: str, *, whole: bool) -> Detected | None:
     return _document(text, one_line=len(lines) == 1 or not whole)
 
 
+_ROW_CODECS: Final = (pi, claude_code, codex)
+"""Formats of one row on each line; no row belongs to two of them."""
+
+
 def _row_format(value: object) -> str | None:
     """The format of a row, if it is one of a session file."""
-    return pi.NAME if pi.is_row(value) else claude_code.NAME if claude_code.is_row(value) else None
+    return next((codec.NAME for codec in _ROW_CODECS if codec.is_row(value)), None)
 
 
 def _decoded(lines: list[str]) -> Iterator[Any]:
@@ -188,8 +193,9 @@ def _document(text: str, *, one_line: bool) -> Detected | None:
             items.add(entry.value)
         elif len(inner) == 4 and inner[1] == "content" and inner[3] == "type":
             types.add(entry.value)
-    if one_line and top == "{" and (pi.is_row_outline(keys) or claude_code.is_row_outline(keys)):
-        return Detected(pi.NAME if pi.is_row_outline(keys) else claude_code.NAME, rows=True)
+    row = next((codec.NAME for codec in _ROW_CODECS if codec.is_row_outline(keys)), None) if one_line and top == "{" else None
+    if row is not None:
+        return Detected(row, rows=True)
     has_messages = top == "[" or keys.get("messages") == "["
     ours = keys.get("format") == native.NAME or (not _OUR_KEYS.isdisjoint(keys) and "type" not in keys)
     if ours or (has_messages and ("toolResult" in roles or "toolCall" in types)):
