@@ -11,18 +11,34 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from ._cues import OPEN, RULES
-from ._entry import RANK, Entry, contradiction, differing, has_other, is_distinct, is_set_anew, replaced_words, replaces_known
+from ._entry import (
+    ARROW,
+    RANK,
+    Entry,
+    Later,
+    contradiction,
+    differing,
+    has_other,
+    is_distinct,
+    is_set_anew,
+    replaced_words,
+    replaces_known,
+)
 from ._lines import ROLES, Section, chosen
-from ._values import Value, old_value, successor, topic_of, values_of
+from ._slots import rival, says_also
+from ._values import NOUN_KINDS, Value, old_value, successor, topic_of, values_of
 from ._words import KEY_MAX, WORD, folded, has_identifier, stated, tokens, word_set, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-ARROW: Final = " → "
 FIXED: Final = " → fixed"
 OPEN_MAX: Final = 64
 """How many open tasks are compared with what is reported done; older ones leave first. Bounds the work, and nobody keeps more."""
+RARE_MAX: Final = 6
+QUOTED_MAX: Final = 100
+"""Up to this length a later statement is quoted as a whole where its value alone would say too little."""
+NO_BRACKETS: Final = str.maketrans("()", "  ")
 RELATED_MAX: Final = 16
 """How many older lines are compared with a new statement per word; bounds the work."""
 _HISTORY: Final = frozenset((Section.COMMANDS, Section.FILES, Section.ERRORS, Section.NEXT))
@@ -87,6 +103,7 @@ class Board:
                 self._retire(old, new, entry)
         if entry.values:
             self._supersede(entry, change=change)
+            self.link(entry)
         elif change:
             self._supersede_words(entry)
         self.index(entry)
@@ -181,14 +198,60 @@ class Board:
             else:
                 self._rewrite(entry, old, new, news)
 
+    def link(self, news: Entry) -> None:
+        """Note at older lines that *news* may be a newer value of the same: it stands with them from now on."""
+        if news.text.endswith(("?", "？")) or says_also(folded(news.text)):
+            return
+        weights: Counter[Entry] = Counter()
+        for token in news.topic:
+            known = self._by_token.get(token, ())
+            # A word that hardly any line holds says as much as two others.
+            for entry in known[-RELATED_MAX:]:
+                weights[entry] += 2 if len(known) <= RARE_MAX else 1
+        near = [entry for entry, weight in weights.items() if weight > 1 and not entry.gone and entry.ids != news.ids]
+        near.sort(key=lambda entry: (-weights[entry], entry.at))
+        for entry in near[:RELATED_MAX]:
+            found = rival(news, entry)
+            # Of the user's words a tool is heard only where it plainly speaks of the same.
+            if found is not None and (found[2] or news.role != "tool"):
+                self._note(entry, found[0], found[1], news)
+                for echo in self._by_value.get(found[0].key, ())[-RELATED_MAX:]:
+                    if is_distinct(found[0]) or (echo.section is Section.COMMANDS and len(found[0].key) > 2):
+                        self._note(echo, found[0], found[1], news)
+
+    def _note(self, entry: Entry, old: Value, new: Value, news: Entry) -> None:
+        """Write down at *entry* what was said later."""
+        speaker = news.role or "user"
+        if entry is news or entry.gone or (entry.section is Section.CONSTRAINTS and speaker != "user"):
+            return
+        if any(value.key == new.key for value in entry.values):
+            return
+        whole = news.text if new.kind in NOUN_KINDS and len(news.text) <= QUOTED_MAX else news.text[new.start : new.end]
+        was = next((entry.text[value.start : value.end] for value in entry.values if value.key == old.key), "")
+        if was:
+            by = speaker if RANK[speaker] < RANK[entry.role or "user"] else ""
+            entry.later = Later(was.translate(NO_BRACKETS), whole.translate(NO_BRACKETS), by)
+            news.is_later = news.is_later or speaker == "user"
+            self._by_value.setdefault(new.key, []).append(entry)
+
+    def restore(self, entry: Entry, later: Later) -> None:
+        """Note again what stood at a line when it was written."""
+        entry.later = later
+        for value in values_of(later.new)[-1:]:
+            self._by_value.setdefault(value.key, []).append(entry)
+
     def _rewrite(self, entry: Entry, old: Value, new: Value, news: Entry) -> None:
         """Put "(now NEW)" where the old value stood, so that nobody takes it for current and nothing is misquoted."""
         current = news.text[new.start : new.end].strip("`\"'“”「」")
         # Whoever corrects a line of somebody else is named.
         by = f"{news.role}: " if news.role and RANK[news.role] < RANK[entry.role or "user"] else ""
         text = entry.text
+        stood = {old.key}
+        if entry.later is not None and old.key in (folded(entry.later.new), folded(entry.later.old)):
+            stood.add(folded(entry.later.old))
+            entry.later = None
         for value in reversed(entry.values):
-            if value.key == old.key:
+            if value.key in stood:
                 text = f"{text[: value.start]}({by}now {current}){text[value.end :]}"
         if text != entry.text and len(text) <= len(entry.text) + 64:
             entry.text = text

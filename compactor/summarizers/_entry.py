@@ -6,6 +6,7 @@ what else stands on the board.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 import attrs
@@ -17,6 +18,9 @@ from ._words import DENSE, STOP, WORD, folded, tokens, word_set, words_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from ._slots import Atoms
+
+ARROW: Final = " → "
 RANK: Final = {role: rank for rank, role in enumerate(ROLES)}
 """Who may unsay whom."""
 
@@ -35,8 +39,42 @@ class Entry:
     key: tuple[str, str] = ("", "")
     values: tuple[Value, ...] = ()
     topic: frozenset[str] = frozenset()
+    atoms: Atoms | None = None
+    """The text in pieces that can be compared, once they were needed."""
+    later: Later | None = None
+    """What was said later about the same, when nobody can be sure that it replaces this."""
+    is_later: bool = False
+    """True when it is what was said later about another line."""
     gone: bool = False
     """True when a later statement took its place."""
+
+    @property
+    def line(self) -> str:
+        """The text, with what was said later."""
+        return f"{self.text}{self.later or ''}"
+
+
+@attrs.frozen
+class Later:
+    """The value of a line that a later statement gives another value to. *by* is who said it, when not who said the line."""
+
+    old: str
+    new: str
+    by: str = ""
+
+    def __str__(self) -> str:
+        return f" ({self.old}{ARROW}later{' by ' if self.by else ''}{self.by}: {self.new})"
+
+
+_LATER: Final = re.compile(r" \(([^()]{1,80}) → later(?: by (assistant|tool|requirement))?: ([^()]{1,160})\)\Z")
+
+
+def read_later(text: str) -> tuple[str, Later | None]:
+    """Tell a line and what was said later apart again."""
+    if not text.endswith(")"):
+        return text, None
+    match = _LATER.search(text)
+    return (text, None) if match is None else (text[: match.start()], Later(match[1], match[3], match[2] or ""))
 
 
 def is_distinct(value: Value) -> bool:

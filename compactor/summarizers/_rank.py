@@ -49,6 +49,10 @@ FIRST_GOAL: Final = 50
 LAST_GOAL: Final = 44
 """What the session is about, and what was asked last, are worth more than any rule; goals in between are worth less."""
 
+NEWER: Final = 24
+OLDER: Final = 60
+"""What a line gains when it gives another value to something, and what the line before it loses."""
+
 
 def terms(text: str) -> frozenset[str]:
     """The words of a text without numbers; pairs of characters where words are not separated."""

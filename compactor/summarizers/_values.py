@@ -49,7 +49,9 @@ _NUMBER: Final = re.compile(r"[#$€£]?\d[\d.,']*[%€]?\Z")
 _VERSION: Final = re.compile(r"[vV]?\d+(?:\.\d+){1,4}(?:[-.]?[a-z]{1,5}\d*)?\Z")
 _PORT: Final = re.compile(r"(\d{2,5})/[a-z]")
 _TICKET: Final = re.compile(r"[A-Z]{2,10}-\d+\Z")
-_UNIT: Final = re.compile(r"\s?([^\W\d_]{1,9}|[%€£¥₽])(?![^\W\d_])|\s?(分钟|小时|時間|시간|[元秒分天个円日원초분회번])")
+_UNIT: Final = re.compile(
+    r"\s?([A-Za-zÀ-ɏЀ-ӿ]{1,9}|[%€£¥₽])(?![A-Za-zÀ-ɏЀ-ӿ])|\s?(分钟|小时|時間|시간|[元秒分天个円日원초분회번])"
+)
 _UNITS: Final = word_set(
     "ms s sec secs min mins h hr hrs d b kb mb gb tb kib mib gib kg g m km cm mm px pt em rem fps hz khz mhz ghz rpm rps qps eur usd gbp "
     "chf jpy rub cny krw k % € £ ¥ ₽ second seconds minute minutes hour hours day days week weeks month months year years euro euros "
@@ -57,6 +59,8 @@ _UNITS: Final = word_set(
     "гб кб руб секунд минут часов дней рублей times retries rows items people nights pages words users"
 )
 NAME_KINDS: Final = frozenset(("name", "names"))
+NOUN_KINDS: Final = NAME_KINDS | {"quoted", "code"}
+"""Kinds of values that may as well be the noun: names, and `max_jobs`."""
 
 
 @attrs.frozen
@@ -75,6 +79,8 @@ def values_of(text: str) -> tuple[Value, ...]:
     dense = not text.isascii() and DENSE.search(text) is not None
     for match in _RUN.finditer(text):
         run = match[0]
+        if found and match.start() < found[-1].end:
+            continue
         # Most runs are plain words, and this is the hottest loop of the digest.
         if run.islower() and run.isalpha():
             kind = _CLASSES.get(run)
@@ -133,6 +139,7 @@ _FRAME: Final = word_set(
     "prends utilise mets reste valor usa usamos pon queda значение берём взять поставь используй said told gave right correct "
     "what when which then first version build me my i you we they their he she er sie wir ich du il elle on nous vous"
 )
+FRAME_WORDS: Final = (_FRAME | CHANGES.words) - word_set("version first build value")
 _FRAME_STEMS: Final = tokens(" ".join(_FRAME)) | tokens(" ".join((*CHANGES.words, *CHANGES.phrases)))
 _PARTICLES: Final = str.maketrans(dict.fromkeys("的了是为把将就请先用を はがにでもの은는이가를을로와과의예요입니다", " "))
 

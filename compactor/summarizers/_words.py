@@ -41,13 +41,18 @@ STOP: Final = word_set(
     "para con al del se su и в на с к по за из для от у о это же не"
 )
 # Han, kana, hangul, Thai: text without spaces between words, or with endings glued on.
-DENSE: Final = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\U00020000-\U0003ffff]")
+DENSE_CHARS: Final = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\U00020000-\U0003ffff"
+DENSE: Final = re.compile(f"[{DENSE_CHARS}]")
+_PIECE: Final = re.compile(f"[{DENSE_CHARS}]+|[^{DENSE_CHARS}]+")
 
 
 def tokens(text: str) -> frozenset[str]:
     """What two statements share when they speak of the same thing: stems of words, or pairs of characters in dense scripts."""
     found: set[str] = set()
-    for word in WORD.findall(folded(text)):
+    words = WORD.findall(folded(text))
+    if not text.isascii() and DENSE.search(text):
+        words = [piece for word in words for piece in _PIECE.findall(word)]
+    for word in words:
         if word.isascii():
             if word not in STOP:
                 if len(word) > 5 and word.endswith("ing"):
@@ -89,11 +94,29 @@ _MONTHS: Final = ("Jan", "Feb", "Mär", "Apr", "Mai", "Jun", "Jul", "Aug", "Sep"
 _NUMBERING: Final = re.compile(r"\s*(?:\d{1,3}|[a-zA-Z])\Z")
 
 
+QUESTION_MAX: Final = 48
+ANSWER_WORDS: Final = 3
+_IMPERATIVES: Final = word_set("see look check read open never always stop use run try go fix")
+_ANSWER: Final = re.compile(r"[ \t]*([^\n!?。！？]{1,40}?)(?:[.!。！](?=\s|\Z)|[。！]|\n|\Z)")
+"""A bare value after a short question, as in "The port? 8080.": only together they say something."""
+
+
+def _is_answer(text: str, at: int) -> bool:
+    answer = _ANSWER.match(text, at)
+    if answer is None:
+        return False
+    words = answer[1].split()
+    tells = any(char.isdecimal() or char in "/_@" for char in answer[1]) or all(word[0].isupper() for word in words)
+    return tells and 0 < len(words) <= ANSWER_WORDS and words[0].lower() not in _IMPERATIVES
+
+
 def sentences(text: str) -> Iterator[str]:
     """Cut a text into sentences and lines, with whatever stands between them; joined again they are the text."""
     start = 0
     for match in _BREAK.finditer(text):
         end = match.start()
+        if text[end] in "?？" and end - start <= QUESTION_MAX and _is_answer(text, match.end()):
+            continue
         if text[end] == "." and (text.endswith(_ABBREVIATIONS, start, end) or _NUMBERING.match(text, start, end)):
             continue
         if text[end] == "." and text[end - 1 : end].isdecimal() and text.startswith(_MONTHS, match.end()):

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 
 from ._board import Board, key_of, normal
-from ._entry import Entry
+from ._entry import Entry, read_later
 from ._extract import extract
 from ._lines import ELLIPSIS, SIGNED, Section, clean, left_out, read_digest, read_title, shorten, title, write_line, written_id
-from ._rank import CLOSE_CHARS, CLOSE_MIN, FIRST_GOAL, LAST_GOAL, Rarity, value_of
+from ._rank import CLOSE_CHARS, CLOSE_MIN, FIRST_GOAL, LAST_GOAL, NEWER, OLDER, Rarity, value_of
 from ._values import values_of
 from ._words import sentences, tokens
 
@@ -87,14 +87,19 @@ def _read_previous(summary: Summary | None, board: Board) -> int:
         lines, board.dropped, foreign = read_digest(summary.content)
         for line in lines:
             # Neighbours of one message are written on one line, and are statements of their own again here.
-            parts = [part.strip() for part in sentences(line.text)] if line.section is Section.GOALS else [line.text]
-            if "```" in line.text or len(set(parts)) < len(parts):
-                parts = [line.text]
+            whole, later = read_later(line.text)
+            if later is not None and later.old not in whole:
+                whole, later = line.text, None
+            parts = [part.strip() for part in sentences(whole)] if line.section is Section.GOALS else [whole]
+            if "```" in whole or len(set(parts)) < len(parts):
+                parts = [whole]
             for text in filter(None, parts):
                 entry = board.put(line.section, text, line.ids, line.role, key_of(line.section, text))
                 if entry is not None and line.section in _STATEMENTS:
                     board.describe(entry)
                     board.index(entry)
+                if entry is not None and later is not None and text == parts[-1]:
+                    board.restore(entry, later)
     id_ = written_id(summary.id or "")
     for text in foreign:
         for sentence in sentences(text):
@@ -142,7 +147,7 @@ class _Page:
 
     def text(self) -> str:
         """The whole text; whatever happens, it fits and is not blank."""
-        whole = self._written([(entry, entry.text) for entry in self.entries], self.dropped)
+        whole = self._written([(entry, entry.line) for entry in self.entries], self.dropped)
         if len(whole) <= self.budget and not self._earlier_is_large():
             return whole
         room = self.budget - len(self.title)
@@ -203,6 +208,8 @@ class _Page:
             entry.ids = entry.ids[-1:]
             section, text = entry.section, entry.text
             fixed = len(write_line("", entry.ids, entry.role if section in SIGNED else "")) + 1
+            later = str(entry.later or "")
+            fixed += len(later)
             if section not in opened:
                 fixed += len(section.header) + 1
             space = min(room, shares.get(section, room)) - fixed
@@ -211,7 +218,7 @@ class _Page:
                 if section not in _SHORTENED or limit < SHORT_MIN:
                     continue
                 text = shorten(text, limit)
-            chosen.append((entry, text))
+            chosen.append((entry, text + later))
             opened.add(section)
             room -= fixed + len(text)
             if section in shares:
@@ -233,7 +240,12 @@ class _Page:
             age = ages[id(entry)]
             rare = self.rarity.of(entry.text)
             value = value_of(entry, rare) + age * scale
-            if entry.section is Section.GOALS:
+            if entry.is_later:
+                value += NEWER * rare
+            if entry.later is not None and entry.ids[:1] != first_ids and entry.section is not Section.CONSTRAINTS:
+                # Served alone it would mislead, and together they are long: it goes first.
+                value -= OLDER
+            elif entry.section is Section.GOALS:
                 bonus = FIRST_GOAL if entry.ids[:1] == first_ids else LAST_GOAL if entry is last else 0
                 value += bonus * min(1.0, 2 * rare)
             if self.focus and not self.focus.isdisjoint(tokens(entry.text)):

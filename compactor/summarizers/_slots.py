@@ -1,0 +1,291 @@
+"""Two statements that give different values to one thing, in whatever words: "batch size: 84", "for the batch size I want 119".
+
+Without a word of change nobody can be sure that the later one replaces the earlier one, so nothing is taken away here: the
+earlier one is told apart by what it shares with the later one, a run of words beside a value, and is never served alone.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+import attrs
+
+from ._lines import Section
+from ._values import FRAME_WORDS, NAME_KINDS, NOUN_KINDS, Value
+from ._words import DENSE, DENSE_CHARS, STOP, folded, tokens, word_set
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ._entry import Entry
+
+VALUE: Final = "\x01"
+BREAK: Final = "\x02"
+GAP: Final = "\x03"
+OF: Final = "\x04"
+DET: Final = "\x05"
+"""What stands for a value, a mark, words that say little, words that tie a second noun to the first, and those before a noun."""
+NEAR: Final = 24
+FAR: Final = 64
+"""How many characters may stand between a noun and its value: one that tells little, and one that tells much."""
+RUNS_MAX: Final = 3
+COMPOUND: Final = 10
+"""Longer words are compounds, mostly, and say as much as two."""
+
+_AMOUNT: Final = ("number", "count", "version")
+_ATOM: Final = re.compile(rf"[{DENSE_CHARS}]|[^\W_{DENSE_CHARS}]+|[^\w\s]|_")
+_MARKS: Final = frozenset(',;:|=.()[]{}→><!?，；：。、！？（）「」『』＝—–"“”„«»')
+_OF: Final = word_set("of de du des del d der dem von vom для от 's")
+_DET: Final = word_set(
+    "the a an for as our my your their to with at in on die das den ein eine einen für als bei zu zum zur im am le la les l un une pour "
+    "comme à au aux mon notre votre el los las lo una para como al mi nuestro tu su по на в к с у за как это эта этот вот"
+)
+_LITTLE: Final = (
+    STOP
+    | FRAME_WORDS
+    | word_set(
+        "j ai c qu n s t lautet lauten reads heißt soll sollte sein sei wird bleibt sera será serait serán queda voilà reste ese sería été war будет"
+    )
+)
+# Where words are not separated, these end one: particles, and what often stands before a noun.
+_ENDS: Final = frozenset(
+    "的了是为把将就请先用给要按和与跟及对从在说让于设定填取选这那个我你他她们在其やはをがのにでもとへ、은는이가을를로와과의에도만요니다서고"
+)
+_ALSO: Final = word_set(
+    "also too another second other additional extra auch noch ebenfalls zweite weitere aussi autre encore également también "
+    "otro otra además ещё также другой тоже"
+)
+_ALSO_SCRIPTS: Final = ("也是", "另外", "另一", "还有", "もう一", "別の", "他の", "또 다른", "추가로")
+
+
+Atoms = tuple[tuple[str, ...], tuple[tuple[int, int], ...]]
+"""A text as what can be shared (stems, single characters of dense scripts, marks for everything else), and where it stands."""
+
+
+def atoms_of(text: str, values: Iterable[Value]) -> Atoms:
+    """Cut a text into atoms."""
+    found: list[str] = []
+    places: list[tuple[int, int]] = []
+    lower = folded(text)
+    at = 0
+    for value in values:
+        if value.kind not in NOUN_KINDS:
+            _add(lower, at, value.start, found, places)
+            found.append(VALUE)
+            places.append((value.start, value.end))
+            at = value.end
+    _add(lower, at, len(lower), found, places)
+    return tuple(found), tuple(places)
+
+
+def _add(lower: str, start: int, end: int, found: list[str], places: list[tuple[int, int]]) -> None:
+    for match in _ATOM.finditer(lower, start, end):
+        word = match[0]
+        if word in _MARKS:
+            atom = BREAK
+        elif len(word) == 1 and DENSE.match(word):
+            atom = word
+        elif word in _OF:
+            atom = OF
+        elif word in _DET:
+            atom = DET
+        elif word in _LITTLE or not word[0].isalnum():
+            atom = GAP
+        else:
+            stems = tokens(word)
+            atom = f" {next(iter(stems))};" if len(stems) == 1 else GAP
+        if GAP <= atom <= DET and found and GAP <= found[-1] <= DET:
+            found.pop()
+            places.pop()
+        found.append(atom)
+        places.append(match.span())
+
+
+def _size(atoms: Iterable[str], places: Iterable[tuple[int, int]]) -> float:
+    """How much a run says: words count one, long ones (compounds, mostly) two, single characters of dense scripts half."""
+    return sum(
+        [
+            0.5 if len(atom) == 1 else 2.0 if end - start > COMPOUND else 1.0
+            for atom, (start, end) in zip(atoms, places, strict=True)
+            if atom > DET
+        ]
+    )
+
+
+def _runs(mine: tuple[str, ...], theirs: str) -> list[tuple[int, int]]:
+    """The longest runs of atoms that stand in the other text as well, as places."""
+    found: list[tuple[int, int]] = []
+    start = end = 0
+    while start < len(mine):
+        if mine[start] <= DET:
+            start += 1
+            continue
+        end = max(end, start)
+        while end < len(mine) and mine[end] not in (VALUE, BREAK) and "".join(mine[start : end + 1]) in theirs:
+            end += 1
+        if end == start:
+            start += 1
+            continue
+        last = end
+        while mine[last - 1] <= DET:
+            last -= 1
+        found.append((start, last))
+        start = end
+    return found
+
+
+def _place(run: tuple[str, ...], atoms: tuple[str, ...]) -> int:
+    return next(at for at in range(len(atoms)) if atoms[at : at + len(run)] == run)
+
+
+def _modifier(atoms: tuple[str, ...], at: int) -> str:
+    """The word glued to a place from the left, if any."""
+    before = atoms[at - 1] if at else BREAK
+    return "" if before <= DET or before in _ENDS else before
+
+
+def _complement(atoms: tuple[str, ...], at: int, *, glued: bool) -> str:
+    """The second noun behind a place: "port *of the API*"; with *glued* also one that follows directly."""
+    rest = atoms[at : at + 3]
+    if rest and rest[0] == OF:
+        return next((atom for atom in rest[1:] if atom > DET), "")
+    return rest[0] if glued and rest and rest[0] > DET and rest[0] not in _ENDS else ""
+
+
+def says_also(lower: str) -> bool:
+    """True for what adds, and replaces nothing."""
+    return not _ALSO.isdisjoint(lower.split()) or any(script in lower for script in _ALSO_SCRIPTS)
+
+
+def _group(kind: str) -> str:
+    return "amount" if kind.startswith(_AMOUNT) else "name" if kind in NAME_KINDS else kind
+
+
+def rival(news: Entry, entry: Entry) -> tuple[Value, Value, bool] | None:
+    """The old and the new value when two lines give different values to one noun, and whether the noun tells much."""
+    groups = {_group(value.kind) for value in entry.values}
+    if not any(_group(value.kind) in groups for value in news.values):
+        return None
+    (mine, my_places), (theirs, their_places) = _atoms(news), _atoms(entry)
+    if mine == theirs and not _sets(mine) and news.section is Section.GOALS:
+        return None
+    joined = "".join(theirs)
+    whole = _size(mine, my_places)
+    sized = [(_size(mine[start:end], my_places[start:end]), start, end) for start, end in _runs(mine, joined)]
+    for size, start, end in sorted(sized, key=lambda run: -run[0])[:RUNS_MAX]:
+        is_short = size < 2
+        if size < 1 or (is_short and whole > size + 1.5):
+            break
+        there = _place(mine[start:end], theirs)
+        here = _Noun(mine, my_places, start, end, is_short=is_short)
+        other = _Noun(theirs, their_places, there, there + end - start, is_short=is_short)
+        if not here.differs(other):
+            pair = _pair(here, news, other, entry)
+            if pair is not None:
+                return (*pair, not is_short)
+    return None
+
+
+@attrs.frozen
+class _Noun:
+    """A run of atoms in its text."""
+
+    atoms: tuple[str, ...]
+    places: tuple[tuple[int, int], ...]
+    start: int
+    end: int
+    is_short: bool
+
+    def differs(self, other: _Noun) -> bool:
+        """True when a word before or behind it says that it is another one: the *EU* limit, the port *of the API*."""
+        return _differ(self.modifier(), other.modifier()) or _differ(self.complement(), other.complement())
+
+    def modifier(self) -> str:
+        """The word glued to it from the left, if any."""
+        before = self.atoms[self.start - 1] if self.start else BREAK
+        return "" if before <= DET or before in _ENDS else before
+
+    def complement(self) -> str:
+        """The second noun behind it: "port *of the API*"; behind one that tells little also one that follows directly."""
+        rest = self.atoms[self.end : self.end + 3]
+        if rest and rest[0] == OF:
+            return next((atom for atom in rest[1:] if atom > DET), "")
+        glued = self.is_short or (rest and len(rest[0]) == 1 and len(self.atoms[self.end - 1]) == 1)
+        return rest[0] if glued and rest and rest[0] > DET and rest[0] not in _ENDS else ""
+
+    def is_led(self) -> bool:
+        """True when what stands before it says that it is a noun, or, where words are not separated, what stands behind it."""
+        if len(self.atoms[self.end - 1]) == 1:
+            return self.end == len(self.atoms) or self.atoms[self.end] <= DET or self.atoms[self.end] in _ENDS
+        if not self.start:
+            return self.atoms[self.end : self.end + 1] in ((BREAK,), (GAP,))
+        return self.atoms[self.start - 1] in (DET, OF, BREAK)
+
+    def beside(self, line: Entry) -> list[Value]:
+        """The values near it and no part of it, the nearest first."""
+        first, last = self.places[self.start][0], self.places[self.end - 1][1]
+        found: list[tuple[int, int, Value]] = []
+        for value in line.values:
+            gap = value.start - last if value.start >= last else first - value.end
+            # A plain capital may be any German noun, so it has to stand right there.
+            is_plain = value.kind == "name" and line.text[value.start + 1 : value.end].islower()
+            if 0 <= gap <= (NEAR if self.is_short else FAR) and not (is_plain and self._is_apart(value)):
+                found.append((gap, value.start, value))
+        found.sort(key=lambda item: item[:2])
+        return [value for _gap, _start, value in found]
+
+    def beyond(self, value: Value) -> frozenset[str]:
+        """What stands on the other side of a value, up to the next mark: there the noun may be instead."""
+        step = 1 if value.start >= self.places[self.start][0] else -1
+        at = self.end if step > 0 else self.start - 1
+        found: set[str] = set()
+        while 0 <= at < len(self.atoms) and (self.atoms[at] != BREAK or not self._is_past(at, value, step)):
+            if self.atoms[at] > DET and self._is_past(at, value, step):
+                found.add(self.atoms[at])
+            at += step
+        return frozenset(found)
+
+    def _is_apart(self, value: Value) -> bool:
+        first, last = self.places[self.start][0], self.places[self.end - 1][1]
+        return any(
+            atom > DET and (last <= start < value.start or value.end < end <= first)
+            for atom, (start, end) in zip(self.atoms, self.places, strict=True)
+        )
+
+    def _is_past(self, at: int, value: Value, step: int) -> bool:
+        return self.places[at][0] >= value.end if step > 0 else self.places[at][1] <= value.start
+
+
+def _pair(here: _Noun, news: Entry, there: _Noun, entry: Entry) -> tuple[Value, Value] | None:
+    """The values beside the noun on both sides, of one group."""
+    said, held = {value.key for value in news.values}, {value.key for value in entry.values}
+    for value in here.beside(news):
+        for other in there.beside(entry):
+            if _group(value.kind) != _group(other.kind):
+                continue
+            # Who names both, or says the same again, is heard elsewhere.
+            if value.key in held or other.key in said:
+                return None
+            mine, theirs = here.beyond(value), there.beyond(other)
+            # "I wrote down 5 for the limit" and "I wrote down 8 for the port" share words, and are about what they do not share.
+            if mine - theirs and theirs - mine and not (here.is_led() and there.is_led()):
+                return None
+            return other, value
+    return None
+
+
+def _sets(atoms: tuple[str, ...]) -> bool:
+    """True for "batch size: 5" and "use 5 as the batch size"; "fix the test in a.py" is one request of many."""
+    at = atoms.index(VALUE) if VALUE in atoms else 0
+    return not atoms or atoms[0] <= DET or BREAK in atoms[max(0, at - 1) : at]
+
+
+def _differ(one: str, other: str) -> bool:
+    return bool(one and other) and one != other
+
+
+def _atoms(entry: Entry) -> Atoms:
+    if entry.atoms is None:
+        entry.atoms = atoms_of(entry.text, entry.values)
+    return entry.atoms
