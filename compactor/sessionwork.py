@@ -6,6 +6,7 @@ writer lock, and after a write there is no checkpoint until the consequence has 
 
 from __future__ import annotations
 
+import time
 from typing import assert_never
 
 import attrs
@@ -103,7 +104,7 @@ class SessionWork:
         if orphan is not None:
             run.fail(
                 ErrorCode.BUSY,
-                f"run {orphan} of this life left its start marker: its end could not be written",
+                f"run {orphan} of this life left its start marker {_age(surface.runs[orphan].time)} ago: its end could not be written",
                 kind=FailureKind.BUSY,
                 fix="close the session and open it again",
             )
@@ -388,3 +389,8 @@ class SessionWork:
                     await self.session.store.append(self.session.lease, [draft])
             except Exception as error:  # noqa: BLE001 - the run has failed already; this must not hide why
                 run.notes.append(f"the end marker could not be written: {kind_name(error)}")
+
+
+def _age(began: float) -> str:
+    """How long ago, for people; the wall clock may have been set back meanwhile."""
+    return f"{max(0, round(time.time() - began)):,} s"

@@ -66,10 +66,11 @@ class _Durable:
 
 @attrs.frozen
 class RunMarker:
-    """The start marker of a run without an end: its seq, and the life that wrote it."""
+    """The start marker of a run without an end: its seq, the life that wrote it, and the wall time."""
 
     started: int
     epoch: int
+    time: float
 
 
 @attrs.define(eq=False)
@@ -205,7 +206,7 @@ class Surface:
                 self.digests.pop(self.pins.pop(event.data["id"], -1), None)
                 self.generation += 1
             case EventType.COMPACTION_STARTED:
-                self.runs[event.data["run"]] = RunMarker(seq, event.epoch)
+                self.runs[event.data["run"]] = RunMarker(seq, event.epoch, event.time)
             case EventType.COMPACTION_ENDED:
                 self.runs.pop(event.data["run"], None)
             case EventType.SESSION_OPENED:
@@ -296,7 +297,7 @@ class Surface:
 
     def dump(self) -> dict[str, Any]:
         """The state as JSON, without what ``link`` finds again."""
-        runs = [[run, marker.started, marker.epoch] for run, marker in self.runs.items()]
+        runs = [[run, marker.started, marker.epoch, marker.time] for run, marker in self.runs.items()]
         return {
             "order": ranges(self.order),
             "pins": list(self.pins.items()),
@@ -315,7 +316,7 @@ class Surface:
             session_id,
             list(unranged(state["order"])),
             dict(state["pins"]),
-            {run: RunMarker(started, epoch) for run, started, epoch in state["runs"]},
+            {run: RunMarker(*marker) for run, *marker in state["runs"]},
             state["next"],
             bytes.fromhex(state["head"]),
             state["epoch"],

@@ -946,6 +946,20 @@ async def orphan(scene: Scene) -> None:
     await scene.session.compact()
 
 
+async def test_a_marker_that_stayed_is_named_with_its_age_and_the_way_out() -> None:
+    ledger, swap = FaultyLedger(), Swap(lambda _request: None)
+    async with opened(ledger, summarizer=swap) as session:
+        ledger.plans.append(("close", "before"))
+        lost = await session.compact()
+        swap.now = good
+        outcome = await session.compact()
+        assert (outcome.code, outcome.kind) == (ErrorCode.BUSY, FailureKind.BUSY)
+        assert f"run {lost.run_id} of this life left its start marker 0 s ago" in str(outcome.error)
+        assert "close the session and open it again" in outcome.error.fix
+    async with opened(ledger, context=None, summarizer=good) as session:
+        assert isinstance(await session.compact(), Committed), "an earlier life's marker is a trace"
+
+
 async def blind(scene: Scene) -> None:
     scene.ledger.unreadable = True
     await scene.session.compact()

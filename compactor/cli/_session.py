@@ -328,10 +328,10 @@ async def _unlock(job: SessionJob) -> Found:
     async with _view(job) as view:
         info = await _which(job, view)
         surface = await view.store.surface_at(info.id)
-        markers = []
-        for run, marker in surface.runs.items():
-            (event,) = await view.store.read(info.id, marker.started, marker.started + 1)
-            markers.append({"run": run, "seq": marker.started, "epoch": marker.epoch, "time": event.time})
+        markers = [
+            {"run": run, "seq": marker.started, "epoch": marker.epoch, "time": marker.time}
+            for run, marker in surface.runs.items()
+        ]
     done = job.options["yes"]
     if done:
         store = await open_store(job.ledger)
