@@ -18,6 +18,7 @@ from compactor.errors import CompactionError, ErrorCode
 from compactor.events import APPEND, Draft, EventType, verify_chain
 from compactor.stores import open_store
 from compactor.stores._ledger import SqliteLedger
+from compactor.stores._queue import GroupFailedError
 from compactor.testing import Cutter
 
 
@@ -26,6 +27,8 @@ class Gate:
 
     def __init__(self, ledger: SqliteLedger) -> None:
         self.ledger, self.sizes, self.open = ledger, list[int](), threading.Event()
+        self.gates = {1: self.open}
+        """What each transaction, by its number, waits for."""
         self.writer = ledger._writer
         ledger._writer = self  # type: ignore[assignment]
 
@@ -34,7 +37,8 @@ class Gate:
 
     def transact(self, actions: Sequence[Any]) -> Any:
         self.sizes.append(len(actions))
-        self.open.wait(30)
+        if len(self.sizes) in self.gates:
+            assert self.gates[len(self.sizes)].wait(30)
         return self.writer.transact(actions)
 
     async def until_waiting(self, count: int) -> None:
@@ -150,6 +154,75 @@ async def test_who_is_cancelled_while_waiting_withdraws_and_who_is_being_written
     assert outcome == {0: True, 2: True}
     assert [scope.cancelled_caught for scope in scopes] == [False, True, False, True]
     assert [len(await ledger.read(f"s{number}")) for number in range(4)] == [2, 1, 2, 1]
+    await ledger.aclose()
+
+
+async def test_who_follows_and_is_cancelled_while_it_is_being_written_learns_that_it_was(tmp_path: Path) -> None:
+    ledger = await open_store(tmp_path / "a.ledger")
+    leases = await _leases(ledger, 4)
+    gate = Gate(ledger)
+    gate.gates[2] = threading.Event()
+    outcome: list[int] = []
+    scopes = [trio.CancelScope() for _ in leases]
+
+    async def append(number: int) -> None:
+        with scopes[number]:
+            await ledger.append(leases[number], [user("m1")])
+            outcome.append(number)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(append, 0)
+        while not gate.sizes:
+            await trio.lowlevel.checkpoint()
+        for number in range(1, 4):
+            nursery.start_soon(append, number)
+        await gate.until_waiting(3)
+        gate.open.set()
+        while len(gate.sizes) < 2:
+            await trio.lowlevel.checkpoint()
+        for scope in scopes[1:]:
+            scope.cancel()
+        await trio.lowlevel.checkpoint()
+        await trio.lowlevel.checkpoint()
+        gate.gates[2].set()
+    assert sorted(outcome) == [0, 1, 2, 3]
+    assert gate.sizes == [1, 3]
+    assert [len(await ledger.read(f"s{number}")) for number in range(4)] == [2, 2, 2, 2]
+    await ledger.aclose()
+
+
+async def test_a_crash_of_the_leader_is_told_to_all_of_its_group_and_the_next_ones_go_on(tmp_path: Path) -> None:
+    ledger = await open_store(tmp_path / "a.ledger")
+    leases = await _leases(ledger, 3)
+    gate = Gate(ledger)
+    commit, calls = ledger._queue.commit, 0
+
+    async def crashing(batch: Any) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 2:
+            raise ZeroDivisionError
+        await commit(batch)
+
+    ledger._queue.commit = crashing
+    outcome: dict[int, object] = {}
+
+    async def append(number: int) -> None:
+        try:
+            outcome[number] = len(await ledger.append(leases[number], [user("m1")]))
+        except (GroupFailedError, ZeroDivisionError) as error:
+            outcome[number] = type(error)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(append, 0)
+        while not gate.sizes:
+            await trio.lowlevel.checkpoint()
+        for number in (1, 2):
+            nursery.start_soon(append, number)
+        await gate.until_waiting(2)
+        gate.open.set()
+    assert sorted(map(str, outcome.values())) == sorted(map(str, [1, ZeroDivisionError, GroupFailedError]))
+    assert len(await ledger.append(leases[1], [user("m2")])) == 1
     await ledger.aclose()
 
 

@@ -12,9 +12,13 @@ from collections.abc import Awaitable, Callable, Sequence
 import attrs
 import trio
 
-from ..errors import CompactionError, ErrorCode, kind_name
+from ..errors import kind_name
 from ..events import Draft, Event
 from ._leases import SqliteLease
+
+
+class GroupFailedError(Exception):
+    """A bug, perhaps after the commit: no error of this package, since nobody knows what was recorded."""
 
 
 @attrs.define(eq=False, repr=False)
@@ -92,7 +96,7 @@ class Queue:
             raise
         except BaseException as bug:
             for each in batch:
-                each.error = CompactionError(ErrorCode.INTERNAL, f"an append of the same group raised {kind_name(bug)}")
+                each.error = GroupFailedError(f"an append of the same group raised {kind_name(bug)}")
             raise
         finally:
             self.writing.release()
