@@ -21,14 +21,17 @@ from pathlib import Path
 from typing import Any
 
 import apsw
+import attrs
 import trio
 
 from compactor import UserMessage, open_session
-from compactor.events import APPEND, Draft, EventType, Replace, canonical, ranges
+from compactor.events import APPEND, Draft, Event, EventType, Replace, canonical, names_of, ranges, seal
 from compactor.history import fetch
 from compactor.searching import Query, folded, read_query, searchable
 from compactor.stores import open_store
 from compactor.stores._indexing import pieces_query, words_query
+from compactor.stores._rows import Head, Place, new_head, put_events, put_head, put_names
+from compactor.stores._schema import connect, create
 
 TEXT = "the quick brown fox jumps over the lazy dog and looks into src/app/models.py "
 SURFACE = 200
@@ -75,6 +78,47 @@ class Bare:
         self.next += len(bodies)
 
 
+class Same:
+    """SQLite alone with the ledger's own tables and triggers: the very rows of an append, made beforehand."""
+
+    def __init__(self, path: Path, mode: Any) -> None:
+        create(str(path), vfs=None)
+        self.connection = connect(str(path), writable=True, durability=mode)
+        self.place = Place(self.connection, str(path))
+        self.connection.execute("BEGIN IMMEDIATE")
+        self.head = new_head(self.place, "s", 1.5)
+        self.connection.execute("COMMIT")
+        self.prepared: list[tuple[Head, Event, tuple[str, int]]] = []
+
+    def prepare(self, count: int, text: str) -> None:
+        """Seal what will be inserted."""
+        head = self.prepared[-1][0] if self.prepared else self.head
+        for _ in range(count):
+            each = draft(head.next, text)
+            event = seal(each, session_id="s", seq=head.next, time=1.5, epoch=1, previous=head.digest)
+            head = attrs.evolve(head, next=head.next + 1, digest=event.digest)
+            self.prepared.append((head, event, (names_of(each)[0], event.seq)))
+        self.prepared.reverse()
+
+    def insert(self) -> None:
+        after, event, name = self.prepared.pop()
+        self.connection.execute("BEGIN IMMEDIATE")
+        put_head(self.place, self.head, after)
+        put_names(self.place, self.head, [name])
+        put_events(self.place, self.head, [event])
+        self.connection.execute("COMMIT")
+        self.head = after
+
+    def insert_many(self) -> None:
+        rows, self.prepared = self.prepared[::-1], []
+        self.connection.execute("BEGIN IMMEDIATE")
+        put_head(self.place, self.head, rows[-1][0])
+        put_names(self.place, self.head, [name for _head, _event, name in rows])
+        put_events(self.place, self.head, [event for _head, event, _name in rows])
+        self.connection.execute("COMMIT")
+        self.head = rows[-1][0]
+
+
 def report(what: str, ratio: float, goal: float, detail: str, *, most: bool = False) -> None:
     met = ratio <= goal if most else ratio >= goal
     print(f"{'ok  ' if met else 'MISS'} {what:<58} {ratio:6.2f}  (goal {'<=' if most else '>='} {goal:g})  {detail}", flush=True)
@@ -113,6 +157,7 @@ def sync_seconds(directory: Path) -> float:
 async def appending(directory: Path, mode: Any, *, quick: bool) -> None:
     count, rounds = (60, 5) if quick else (200, 15)
     bare = Bare(directory / f"bare-{mode}.db", mode)
+    same = Same(directory / f"same-{mode}.ledger", mode)
     ledger = await open_store(directory / f"{mode}.ledger", durability=mode)
     text = TEXT * 3
     body = canonical(draft(0, text).data)
@@ -131,6 +176,14 @@ async def appending(directory: Path, mode: Any, *, quick: bool) -> None:
             for _ in range(count * 5):
                 bare.insert(body)
 
+        async def same_single() -> None:
+            for _ in range(count):
+                await trio.to_thread.run_sync(same.insert)
+
+        async def same_loop() -> None:
+            for _ in range(count * 5):
+                same.insert()
+
         async def many() -> None:
             async def task() -> None:
                 for _ in range(count * 5 // 64):
@@ -140,13 +193,17 @@ async def appending(directory: Path, mode: Any, *, quick: bool) -> None:
                 for _ in range(64):
                     nursery.start_soon(task)
 
-        least, ours = await in_turns(rounds, bare_single, single)
-        detail = f"{ours / count * 1e6:.0f} us, SQLite in a thread {least / count * 1e6:.0f} us"
-        report(f"{mode}: one awaited session.append", least / ours, 0.8 if mode == "full" else 0.7, detail)
-        least, ours = await in_turns(rounds, bare_loop, many)
+        same.prepare(count * rounds, text)
+        goal = 0.8 if mode == "full" else 0.7
+        least, rows, ours = [seconds / count * 1e6 for seconds in await in_turns(rounds, bare_single, same_single, single)]
+        detail = f"{ours:.0f} us, in a thread {rows:.0f} us"
+        report(f"{mode}: one awaited session.append, to the same rows", rows / ours, goal, detail)
+        report(f"{mode}: the same, to one insert into a bare table", least / ours, goal, f"{least:.0f} us")
+        same.prepare(count * 5 * rounds, text)
+        least, rows, ours = [seconds / count / 5 * 1e6 for seconds in await in_turns(rounds, bare_loop, same_loop, many)]
         ours *= count * 5 / (count * 5 // 64 * 64)
-        detail = f"{ours / count / 5 * 1e6:.0f} us, a bare loop {least / count / 5 * 1e6:.0f} us"
-        report(f"{mode}: 64 appends in flight on one session", least / ours, 0.5, detail)
+        report(f"{mode}: 64 in flight on one session, to the same rows", rows / ours, 0.5, f"{ours:.0f} us, a loop {rows:.0f} us")
+        report(f"{mode}: the same, to inserts into a bare table", least / ours, 0.5, f"{least:.0f} us")
     await ledger.aclose()
 
 
@@ -186,13 +243,21 @@ async def importing(directory: Path, *, quick: bool) -> None:
     async def bare_import() -> None:
         await trio.to_thread.run_sync(bare.insert_many, bodies)
 
+    same = [Same(directory / f"same-import-{at}.ledger", "full") for at in range(3 if quick else 5)]
+    for each in same:
+        each.prepare(count, TEXT * 3)
+
+    async def same_import() -> None:
+        await trio.to_thread.run_sync(same.pop().insert_many)
+
     async def ours_import() -> None:
         lease = await ledger.acquire(f"s{next(lives)}", owner="bench")
         await ledger.append(lease, drafts)
 
-    least, ours = await in_turns(3 if quick else 5, bare_import, ours_import)
-    detail = f"{count / ours:,.0f}/s, executemany {count / least:,.0f}/s"
-    report(f"importing {count:,} messages, to executemany", least / ours, 0.4, detail)
+    least, rows, ours = await in_turns(3 if quick else 5, bare_import, same_import, ours_import)
+    detail = f"{count / ours:,.0f}/s, executemany {count / rows:,.0f}/s"
+    report(f"importing {count:,} messages, to the same rows", rows / ours, 0.4, detail)
+    report("the same, to one executemany into a bare table", least / ours, 0.4, f"{count / least:,.0f}/s")
     await ledger.aclose()
 
 
