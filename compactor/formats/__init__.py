@@ -1,7 +1,7 @@
 """Codecs between other people's messages and the nouns of this package. Pure: decoded data in, decoded data out.
 
 ``readers`` turns files into decoded data and calls this package; an application that holds messages calls it directly.
-One sibling per format, none of which knows another: ``pi``, ``claude_code`` and ``codex`` (import only), the live formats
+One sibling per format, none of which knows another: ``pi``, ``claude_code``, ``codex`` and ``gemini_cli`` (import only), the live formats
 ``openai_chat``, ``openai_responses`` and ``anthropic_messages``, and ``native`` (our own). Import and export never drop
 anything silently: every import carries an ``ImportReport``, every export its notes.
 """
@@ -16,7 +16,7 @@ import attrs
 from compactor.errors import CompactionError, ErrorCode, shown
 from compactor.plain import SESSION_LIMITS, Limits
 
-from . import anthropic_messages, claude_code, codex, native, openai_chat, openai_responses, pi
+from . import anthropic_messages, claude_code, codex, gemini_cli, native, openai_chat, openai_responses, pi
 from ._anthropic_check import check_anthropic
 from ._openai_check import check_openai_chat
 from ._outline import line_of, outline
@@ -65,6 +65,7 @@ FORMATS: Final[dict[str, Codec]] = {
     pi.NAME: Codec(pi.parse),
     claude_code.NAME: Codec(claude_code.parse),
     codex.NAME: Codec(codex.parse),
+    gemini_cli.NAME: Codec(gemini_cli.parse),
     openai_chat.NAME: Codec(openai_chat.parse, openai_chat.render, openai_chat.reply),
     openai_responses.NAME: Codec(openai_responses.parse, openai_responses.render, openai_responses.reply),
     anthropic_messages.NAME: Codec(anthropic_messages.parse, anthropic_messages.render, anthropic_messages.reply),
@@ -148,8 +149,11 @@ def detect(text: str, *, whole: bool) -> Detected | None:
     return _document(text, one_line=len(lines) == 1 or not whole)
 
 
-_ROW_CODECS: Final = (pi, claude_code, codex)
+_ROW_CODECS: Final = (pi, claude_code, codex, gemini_cli)
 """Formats of one row on each line; no row belongs to two of them."""
+
+_DOCUMENT_CODECS: Final = (gemini_cli,)
+"""Formats of programs whose sessions are one document."""
 
 
 def _row_format(value: object) -> str | None:
@@ -165,6 +169,8 @@ def _decoded(lines: list[str]) -> Iterator[Any]:
             continue
 
 
+_LISTS: Final = frozenset({"messages", "input", "history", "steps"})
+"""Keys under which a document has its messages."""
 _OUR_KEYS: Final = frozenset({"requirements", "summary", "compactions"})
 _RESPONSES_ITEMS: Final = frozenset({"function_call", "function_call_output", "reasoning", "custom_tool_call"})
 _RESPONSES_PARTS: Final = frozenset({"input_text", "output_text", "input_image", "input_file"})
@@ -179,6 +185,7 @@ def _document(text: str, *, one_line: bool) -> Detected | None:
     roles: set[str | None] = set()
     types: set[str | None] = set()
     items: set[str | None] = set()
+    fields: dict[str, set[str | None]] = {}
     for entry in outline(text):
         path = entry.path
         if not path:
@@ -186,7 +193,9 @@ def _document(text: str, *, one_line: bool) -> Detected | None:
             continue
         if len(path) == 1 and top == "{":
             keys[str(path[0])] = entry.value
-        inner = path[1:] if path[0] in ("messages", "input") and top == "{" else path if top == "[" else ()
+        inner = path[1:] if path[0] in _LISTS and top == "{" else path if top == "[" else ()
+        if len(inner) == 2:
+            fields.setdefault(str(inner[1]), set()).add(entry.value)
         if len(inner) == 2 and inner[1] == "role":
             roles.add(entry.value)
         elif len(inner) == 2 and inner[1] == "type":
@@ -196,6 +205,9 @@ def _document(text: str, *, one_line: bool) -> Detected | None:
     row = next((codec.NAME for codec in _ROW_CODECS if codec.is_row_outline(keys)), None) if one_line and top == "{" else None
     if row is not None:
         return Detected(row, rows=True)
+    document = next((codec.NAME for codec in _DOCUMENT_CODECS if codec.is_document(keys, fields)), None)
+    if document is not None:
+        return Detected(document, rows=False)
     has_messages = top == "[" or keys.get("messages") == "["
     ours = keys.get("format") == native.NAME or (not _OUR_KEYS.isdisjoint(keys) and "type" not in keys)
     if ours or (has_messages and ("toolResult" in roles or "toolCall" in types)):
