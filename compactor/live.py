@@ -7,16 +7,16 @@ actor (a child task that takes one request at a time through the machine). Holds
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import trio
 from trio.lowlevel import enable_ki_protection
 
 from .actor import OVERFLOW, Actor, WhenRunning
 from .context import ActiveContext, SummaryRequest
-from .edits import Edits, Rewound, Undone
 from .errors import CompactionError, ErrorCode
 from .ledger import Lease, Ledger, check_session_id
 from .machine import Machine, require_trio
@@ -25,12 +25,16 @@ from .outcomes import Missed, Outcome, TransitionRecord
 from .phases import Phase
 from .planning import Plan, plan_compaction
 from .policy import Sizing
-from .recall import Hit, Page, history_read, history_search, recall, recall_tools
 from .requests import Request, Stream
-from .statistics import Statistics, statistics
 from .tracing import Logger, log_to
 from .turns import Turn
 from .writer import Writer
+
+if TYPE_CHECKING:
+    # Edits, recall and counts load when they are used: most processes that open a session never do.
+    from .edits import Edits, Rewound, Undone
+    from .recall import Hit, Page
+    from .statistics import Statistics
 
 
 def owner() -> str:
@@ -58,7 +62,6 @@ class Session:
         self._streams: list[Stream] = []
         self._closing = False
         self._overflowed: int | None = None
-        self._edits = Edits(writer, lambda: self._actor.current is not None)
         self._actor = Actor(writer, nursery, self._observe, summarizer=summarizer, auto=auto, grace=grace, new_id=new_id)
 
     def __repr__(self) -> str:
@@ -230,6 +233,12 @@ class Session:
 
     # ------------------------------------------------------------------------------------------------ editing
 
+    @functools.cached_property
+    def _edits(self) -> Edits:
+        from .edits import Edits  # noqa: PLC0415
+
+        return Edits(self._writer, lambda: self._actor.current is not None)
+
     @enable_ki_protection
     async def undo(self, record_id: str, *, dry_run: bool = False) -> Undone:
         """Bring back what compaction *record_id* hid; what was appended since stays.
@@ -276,25 +285,35 @@ class Session:
     async def history_search(self, query: str, *, limit: int = 10) -> tuple[Hit, ...]:
         """Hidden messages in which the words of *query* stand, best first."""
         self._check_usable()
+        from .recall import history_search  # noqa: PLC0415
+
         return await history_search(self.store, self.id, query, limit=limit)
 
     async def history_read(self, record_id: str, cursor: str | None = None) -> Page:
         """What a compaction hid, as a transcript, page by page; the cursor of a hit opens the page at its message."""
         self._check_usable()
+        from .recall import history_read  # noqa: PLC0415
+
         return await history_read(self.store, self.id, record_id, cursor)
 
     def recall_tools(self, format: str | None = None) -> list[dict[str, Any]]:  # noqa: A002 - the public face says so
         """The two as tools for the model's request, in the session's format or *format*."""
+        from .recall import recall_tools  # noqa: PLC0415
+
         return recall_tools(format or self._writer.format or "openai-chat")
 
     async def recall(self, call: ToolCall) -> ToolResult:
         """Answer the model's call of one of them; append the result like any other, so the ledger stays complete."""
         self._check_usable()
+        from .recall import recall  # noqa: PLC0415
+
         return await recall(self.store, self.id, call)
 
     async def statistics(self) -> Statistics:
         """Counts of everything that happened in this session."""
         self._check_usable()
+        from .statistics import statistics  # noqa: PLC0415
+
         return await statistics(self.store, self.id)
 
     # --------------------------------------------------------------------------------------------- compacting

@@ -9,7 +9,7 @@ import contextlib
 import os
 import secrets
 from collections.abc import AsyncIterator, Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 import trio
@@ -28,8 +28,10 @@ from .policy import Budget, Policy, Sizing, check_sizing
 from .stores import MemoryLedger, open_store
 from .tracing import Logger
 from .turns import check_live_format
-from .viewing import LedgerView
 from .writer import Writer
+
+if TYPE_CHECKING:
+    from .viewing import LedgerView
 
 __all__ = ["Plan", "Session", "open_ledger", "open_session", "plan_compaction"]
 
@@ -155,6 +157,8 @@ async def open_ledger(path: str | os.PathLike[str]) -> AsyncIterator[LedgerView]
 
     ``async with`` gives the ``LedgerView``. Raises ``CompactionError`` for what is no ledger, or cannot be read.
     """
+    from .viewing import LedgerView  # noqa: PLC0415 - audit, recall and counts load when somebody looks in
+
     require_trio("open_ledger")
     store = await open_store(path, read_only=True)
     try:
