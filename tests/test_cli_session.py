@@ -1,276 +1,477 @@
-"""``compactor session``: each verb on a real ledger, for people and for programs, and every way to go wrong in one sentence."""
+"""``compactor session``: each verb on a real ledger, for people and for programs."""
 
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import trio
+from cli_kit import PI, SAMPLE, SMALL, Main, Told, caller, kept_signal, made_ledger, teller
 
-from compactor import __main__
+from compactor import Budget, open_ledger, open_session
+from compactor.cli._session import VERBS as WORK
 from compactor.cli._session_arguments import VERBS
-from compactor.readers import sample_bytes
-
-SMALL = ("--max-units", "6000")
-Main = Callable[..., tuple[int, str, str]]
+from compactor.formats import check_openai_chat
+from compactor.readers import read_transcript
+from compactor.viewing import LedgerView
 
 
 @pytest.fixture(autouse=True)
 def _signal_is_kept() -> Iterator[None]:
-    """``main`` is made to be the last thing that its process does; this one goes on."""
-    before = signal.getsignal(signal.SIGINT)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
+    yield from kept_signal()
 
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]) -> Main:
-    """Call ``main`` in this process: exit code, stdout, stderr."""
-
-    def call(verb: str, *arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["compactor", "session", verb, *map(str, arguments)])
-        code = __main__.main()
-        out, err = capsysbinary.readouterr()
-        return code, out.decode(), err.decode()
-
-    return call
+    return caller(monkeypatch, capsysbinary)
 
 
 @pytest.fixture
-def told(run: Main) -> Callable[..., dict[str, Any]]:
-    """What a verb gives to programs; it must have worked."""
-
-    def call(verb: str, *arguments: object, exit_code: int = 0) -> dict[str, Any]:
-        code, out, err = run(verb, *arguments, "--json")
-        assert (code, err) == (exit_code, ""), out
-        found = json.loads(out)
-        assert (found["schema"], found["command"]) == (1, f"session {verb}")
-        return found
-
-    return call
+def told(run: Main) -> Told:
+    return teller(run)
 
 
 @pytest.fixture
 def ledger(tmp_path: Path, run: Main) -> Path:
-    """A ledger with the packaged sample as session ``s``."""
-    (tmp_path / "sample.jsonl").write_bytes(sample_bytes())
-    code, out, _err = run("import", tmp_path / "agent.ledger", tmp_path / "sample.jsonl", "--session", "s", "--pin", "Be kind.")
-    assert code == 0, out
-    return tmp_path / "agent.ledger"
+    return made_ledger(run, tmp_path)
 
 
-def test_a_session_lives_through_every_verb(ledger: Path, told: Callable[..., dict[str, Any]], run: Main, tmp_path: Path) -> None:
-    (row,) = told("ls", ledger)["sessions"]
-    assert (row["session"], row["compactions"], row["turns"]) == ("s", 0, 0)
-    start = told("show", ledger)
-    assert start["requirements"][-1].startswith("r-")
-    assert start["units"] == row["units"]
+# -------------------------------------------------------------------------------------------------------- the story
 
-    planned = told("compact", ledger, *SMALL, "--dry-run")
-    assert planned["would"] == "compact"
-    assert told("show", ledger) == start, "a dry run writes nothing"
-    first = told("compact", ledger, *SMALL)
-    assert (first["status"], first["boundary"]) == ("committed", planned["boundary"])
-    record = first["record"]["id"]
 
-    assert told("append", ledger, "--user", "and now the port 9090, please")["messageIds"][-1].startswith("m-")
-    (tmp_path / "more.jsonl").write_text(
-        '{"role": "user", "content": "one", "id": "x1"}\n{"role": "assistant", "content": [{"type": "text", "text": "two"}], "id": "x2"}\n'
-    )
-    assert told("append", ledger, tmp_path / "more.jsonl")["appended"] == ["x1", "x2"]
+@pytest.mark.parametrize("file", PI, ids=[path.stem[:20] for path in PI])
+def test_import_compact_append_compact_at_undo_verify_stats(file: Path, tmp_path: Path, told: Told) -> None:
+    ledger = tmp_path / "agent.ledger"
+    start = told("import", ledger, file, "--session", "s")
+    assert start["report"]["format"] == "pi"
+    assert start["messageIds"] == [message.id for message in read_transcript(file).messages]
+    sizes = ("--force", "--max-units", start["units"] + 9_000, "--target-units", start["units"] + 6_000, "--retain", 1)
+    first = told("compact", ledger, *sizes)
+    assert first["status"] == "committed"
+    answers = [{"role": "toolResult", "toolCallId": call, "content": "done", "isError": False} for call in start["openCalls"]]
+    named = [{**answer, "toolName": called(file, answer["toolCallId"])} for answer in answers]
+    (tmp_path / "answers.json").write_text(json.dumps(named))
+    told("append", ledger, tmp_path / "answers.json")
+    told("append", ledger, "--user", "and then? " * 300, "--assistant", "this. " * 300)
+    second = told("compact", ledger, *sizes)
+    events = told("ls", ledger)["sessions"][0]["events"]
+    shown(ledger)
+    assert told("at", ledger, "--turn", 1)["messageIds"] == told("show", ledger)["messageIds"]
+    assert told("at", ledger, "--seq", events - 1)["shown"] is None
+    undone = told("undo", ledger, first["record"]["id"])
+    assert undone["undone"] == [second["record"]["id"], first["record"]["id"]]
+    assert undone["messageIds"][: len(start["messageIds"])] == start["messageIds"]
+    assert len(undone["messageIds"]) == len(start["messageIds"]) + 2 + len(named)
+    assert told("at", ledger, "--turn", 1)["summary"]["id"] == second["record"]["summaryId"]
+    audit = told("verify", ledger)
+    assert (audit["ok"], audit["faults"], audit["sessions"]) == (True, [], 1)
+    counts = told("stats", ledger)
+    assert (counts["runs"], counts["undone"], counts["turns"], counts["events"]) == ({"committed": 2}, 2, 1, audit["events"])
+
+
+def called(file: Path, call_id: str) -> str:
+    """The tool of a call."""
+    calls = [call for message in read_transcript(file).messages for call in getattr(message, "tool_calls", ())]
+    return next(call.name for call in calls if call.id == call_id)
+
+
+def shown(ledger: Path) -> None:
+    """Show the model the only session once."""
+
+    async def main() -> None:
+        async with open_session(ledger, session_id="s", auto=False) as session:
+            await session.turn(model="m-1")
+
+    trio.run(main)
+
+
+# ---------------------------------------------------------------------------------------------------------- listing
+
+
+def test_ls_tells_what_there_is_and_who_has_it_open(ledger: Path, told: Told, run: Main) -> None:
+    told("import", ledger, "--sample", "--session", "t")
+    rows = told("ls", ledger)["sessions"]
+    assert [row["session"] for row in rows] == ["s", "t"]
+    assert {row["owner"]["state"] for row in rows} == {"closed"}
+    assert (rows[0]["events"], rows[0]["lives"], rows[0]["turns"], rows[0]["messages"]) == (93, 1, 0, 91)
+    shown(ledger)
+
+    async def looked_at_while_open() -> list[dict[str, Any]]:
+        async with open_session(ledger, session_id="s", auto=False):
+            return await trio.to_thread.run_sync(lambda: told("ls", ledger)["sessions"])
+
+    first, second = trio.run(looked_at_while_open)
+    assert (first["owner"]["state"], first["turns"], second["owner"]["state"]) == ("open", 1, "closed")
+    assert "process" in first["owner"]["text"]
+    lines = run("ls", ledger)[1].splitlines()
+    assert len(lines) == 2
+    assert lines[1].startswith("t  ")
+    units = f"{rows[1]['units']:,}"
+    assert lines[1].endswith(f"92 events, 91 messages, {units} units, 0 turns, 0 compactions; closed")
+
+
+# --------------------------------------------------------------------------------------------------------- beginning
+
+
+def test_import_says_what_was_read_and_makes_the_ledger(tmp_path: Path, run: Main, told: Told) -> None:
+    ledger = tmp_path / "new.ledger"
+    code, out, err = run("import", ledger, SAMPLE, "--pin", "One.", "--pin", "Two.")
+    assert code == 0
+    read, session, surface, *_ = out.splitlines()
+    assert read.startswith(f"read       {SAMPLE}: pi, ")
+    assert session.split()[1].startswith("s-")
+    assert surface.endswith("91 messages, 2 pins")
+    assert all(line.startswith("note: ") for line in err.splitlines())
+    assert told("import", ledger, SAMPLE, "--session", "again")["file"] == str(SAMPLE)
+    assert len(told("ls", ledger)["sessions"]) == 2
+    (document,) = [told("export", ledger, "--session", "again")["rendered"]]
+    (tmp_path / "own.json").write_text(json.dumps(document))
+    assert told("import", ledger, tmp_path / "own.json", "--session", "own")["report"]["format"] == "compactor"
+
+
+def test_import_reads_standard_input(tmp_path: Path, run: Main, monkeypatch: pytest.MonkeyPatch) -> None:
+    with SAMPLE.open() as stream:
+        monkeypatch.setattr(sys, "stdin", stream)
+        code, out, _err = run("import", tmp_path / "new.ledger", "-", "--session", "s")
+    assert (code, out.splitlines()[0].startswith("read       <stdin>: pi, ")) == (0, True)
+
+
+# --------------------------------------------------------------------------------------------------- append and pins
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"role": "user", "content": "one", "id": "x1"}\n\n{"role": "user", "content": "two", "id": "x2"}',
+        '[\n  {"role": "user", "content": "one", "id": "x1"},\n  {"role": "user", "content": "two", "id": "x2"}\n]\n',
+        '[{"role": "user", "content": "one", "id": "x1"}]\n{"role": "user", "content": "two", "id": "x2"}\n',
+    ],
+    ids=["rows", "document", "both"],
+)
+def test_append_takes_rows_and_documents_and_a_second_time_changes_nothing(
+    text: str, ledger: Path, told: Told, tmp_path: Path
+) -> None:
+    (tmp_path / "more.json").write_text(text)
+    assert told("append", ledger, tmp_path / "more.json")["appended"] == ["x1", "x2"]
+    again = told("append", ledger, tmp_path / "more.json")
+    assert (again["appended"], again["messageIds"][-3:].count("x1")) == (["x1", "x2"], 1)
+
+
+def test_append_takes_what_is_said_and_standard_input(
+    ledger: Path, told: Told, run: Main, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = told("append", ledger, "--user", "hello", "--assistant", "good morning")
+    assert len(found["appended"]) == 2
+    assert found["messageIds"][-2:] == found["appended"]
+    (tmp_path / "in.json").write_text('{"role": "user", "content": "piped", "id": "p1"}')
+    with (tmp_path / "in.json").open() as stream:
+        monkeypatch.setattr(sys, "stdin", stream)
+        code, out, err = run("append", ledger, "-")
+    assert (code, out.splitlines()[0], err) == (0, "appended   p1", "")
+    assert [entry["role"] for entry in told("show", ledger)["entries"][-3:]] == ["user", "assistant", "user"]
+
+
+def test_a_pin_comes_and_goes(ledger: Path, told: Told, run: Main) -> None:
     name = told("pin", ledger, "Never push to main.")["pinned"]
+    assert f"pin        {name}: Never push to main." in run("show", ledger)[1].splitlines()
+    moved = told("diff", ledger, "seq:92", f"seq:{told('ls', ledger)['sessions'][0]['events'] - 1}")
+    assert moved["pinned"] == [name]
     assert told("pin", ledger, "--remove", name)["unpinned"] == name
-    second = told("compact", ledger, *SMALL, "--force")["record"]["id"]
-
-    hits = told("search", ledger, "9090")["hits"]
-    assert [hit["role"] for hit in hits] == ["user"]
-    page = told("read", ledger, record)
-    assert "--- seq " in page["text"]
-    hidden = told("search", ledger, "--hidden", "--limit", "1", "the")["hits"]
-    assert hidden[0]["record_id"] in (record, second)
-    read = told("read", ledger, hidden[0]["record_id"], "--cursor", hidden[0]["cursor"])
-    assert f"seq {hidden[0]['seq']}:" in read["text"]
-
-    moved = told("diff", ledger, "seq:5", f"seq:{row['events']}")
-    assert set(moved) >= {"appeared", "hidden", "pinned", "units"}
-    dry = told("undo", ledger, record, "--dry-run")
-    assert dry["undone"] == [second, record]
-    undone = told("undo", ledger, record)
-    assert undone["undone"] == [second, record]
-    assert undone["records"] == start["records"]
-    back = told("rewind", ledger, row["events"] - 1)
-    assert back["messageIds"] == start["messageIds"]
-    assert told("at", ledger, "--seq", row["events"] - 1)["messageIds"] == start["messageIds"]
-
-    assert told("fork", ledger, "--as", "other")["fork"] == "other"
-    assert [one["session"] for one in told("ls", ledger)["sessions"]] == ["s", "other"]
-    assert told("verify", ledger)["ok"] is True
-    counts = told("stats", ledger, "--session", "s")
-    assert (counts["runs"], counts["undone"]) == ({"committed": 2}, 2)
-    assert told("unlock", ledger, "--session", "s")["markers"] == []
-    assert told("redact", ledger, "4", "--session", "s", "--reason", "a key")["redacted"] == []
-    assert told("redact", ledger, "4", "--session", "s", "--reason", "a key", "--yes")["redacted"] == [4]
-    assert told("stats", ledger, "--session", "s")["redactions"] == 1
-    copy = tmp_path / "copy.ledger"
-    told("backup", ledger, copy)
-    assert told("verify", copy) == {**told("verify", ledger), "ledger": str(copy)}
-    told("export", ledger, "--session", "other", "--to", "openai-chat", "-o", tmp_path / "out.json")
-    assert {message["role"] for message in json.loads((tmp_path / "out.json").read_text())} >= {"user", "assistant"}
-    whole = told("export", ledger, "--session", "other", "--originals")
-    assert len(whole["messageIds"]) == counts["messages"]
-    # The same for people: every verb says something, and nothing that a terminal would obey.
-    for verb, arguments in {
-        "ls": (),
-        "show": ("--session", "s"),
-        "at": ("--session", "s", "--seq", "8"),
-        "diff": ("seq:5", "seq:20", "--session", "s"),
-        "search": ("9090", "--session", "other"),
-        "read": (record, "--session", "other"),
-        "verify": (),
-        "unlock": ("--session", "s"),
-        "stats": ("--session", "s"),
-        "redact": ("5", "--session", "s", "--reason", "no"),
-        "append": ("--session", "other", "--assistant", "done"),
-        "pin": ("--session", "other", "A rule."),
-        "compact": ("--session", "other", *SMALL, "--force"),
-    }.items():
-        code, out, err = run(verb, ledger, *arguments)
-        assert code == 0, (verb, err)
-        assert out.strip()
-        assert "\x1b" not in out
+    assert name not in run("show", ledger)[1]
 
 
-def test_what_the_model_was_shown_at_a_turn_comes_out_to_the_byte(tmp_path: Path, run: Main) -> None:
-    import trio
+# ---------------------------------------------------------------------------------------------------------- compact
 
-    from compactor import Budget, open_session
 
+def test_compact_does_what_the_dry_run_says_and_the_dry_run_writes_nothing(ledger: Path, told: Told, run: Main) -> None:
+    before = told("ls", ledger)
+    planned = told("compact", ledger, *SMALL, "--dry-run")
+    assert "nothing was written" in run("compact", ledger, *SMALL, "--dry-run")[1]
+    assert told("ls", ledger) == before
+    done = told("compact", ledger, *SMALL, "--instructions", "the port")
+    assert (planned["would"], done["status"], done["boundary"]) == ("compact", "committed", planned["boundary"])
+    code, out, _err = run("compact", ledger, *SMALL)
+    assert (code, "unchanged" in out) == (0, True)
+    code, out, err = run("compact", ledger, *SMALL, "--force", "--trace", "json")
+    assert code == 0
+    assert [json.loads(line)["to_phase"] for line in err.splitlines()][-2:] == ["COMMITTED", "IDLE"]
+    labels = [line.split()[0] for line in out.splitlines()]
+    assert labels == ["session", "units", "boundary", "messages", "summary", "open", "record"]
+
+
+# ---------------------------------------------------------------------------------------------------------- surfaces
+
+
+def test_what_the_model_was_shown_at_a_turn_comes_out_to_the_byte(tmp_path: Path, run: Main, told: Told) -> None:
     path, rendered = tmp_path / "agent.ledger", []
 
     async def main() -> None:
         async with open_session(path, session_id="s", policy=Budget(2_000), format="openai-chat") as session:
             for number in range(12):
-                turn = await session.turn(pending=[{"role": "user", "content": f"question {number} é " * 20}])
-                rendered.append(json.dumps(turn.render(), ensure_ascii=False).encode())
-                await session.append(
-                    {"role": "user", "content": f"question {number} é " * 20}, {"role": "assistant", "content": "yes"}
-                )
+                asked = {"role": "user", "content": f"question {number} é \ud800 " * 20}
+                turn = await session.turn(pending=[asked], model="m-1")
+                rendered.append(turn.render())
+                await session.append(asked, {"role": "assistant", "content": "yes"})
                 await session.compact()
 
     trio.run(main)
     for number, expected in enumerate(rendered, 1):
-        code, out, err = run("at", path, "--turn", number, "--to", "openai-chat")
+        code, out, err = run("at", path, "--turn", number, "--to", "openai-chat", "-o", tmp_path / "shown.json")
         assert (code, err) == (0, "")
-        assert out.encode() == expected + b"\n"
+        assert (tmp_path / "shown.json").read_bytes() == json.dumps(expected).encode() + b"\n"
+        assert out.splitlines()[-1] == f"written    {tmp_path / 'shown.json'}"
+        found = told("at", path, "--turn", number)
+        assert (found["shown"]["turn"], found["shown"]["model"], found["shown"]["pending"] > 0) == (number, "m-1", True)
+        assert found["entries"][-1]["seq"] is None
+    code, out, _err = run("at", path, "--turn", 2)
+    assert "shown      turn 2, " in out
+    assert ", to m-1, openai-chat" in out
 
 
-WRONG: dict[str, tuple[tuple[object, ...], int, str]] = {
-    "no such ledger": (("show", "nothing.ledger"), 3, "nothing.ledger"),
-    "not a database": (("ls", "sample.jsonl"), 3, "is not a SQLite database"),
-    "a directory": (("ls", "."), 3, "is a directory"),
-    "no such session": (("show", "agent.ledger", "--session", "nobody"), 3, "there are: s"),
-    "no such turn": (("at", "agent.ledger", "--turn", "3"), 3, "has no turn 3"),
-    "no such event": (("at", "agent.ledger", "--seq", "99999"), 3, "has no event 99999"),
-    "no moment": (("at", "agent.ledger"), 3, "pass --turn N or --seq N"),
-    "a moment that is none": (("diff", "agent.ledger", "3", "turn:1"), 3, "write turn:3 or seq:40"),
-    "no such record": (("undo", "agent.ledger", "c-none"), 3, "is no compaction of this session"),
-    "a blank query": (("search", "agent.ledger", " "), 3, "is blank"),
-    "nothing to append": (("append", "agent.ledger"), 3, "name a FILE"),
-    "what cannot be appended": (("append", "agent.ledger", "agent.ledger"), 3, "is neither JSON nor JSONL"),
-    "a message that is none": (("append", "agent.ledger", "wrong.json"), 3, "role"),
-    "a file that is not there": (("import", "agent.ledger", "nothing.jsonl"), 3, "nothing.jsonl"),
-    "a session that has content": (("import", "agent.ledger", "sample.jsonl", "--session", "s"), 3, "has content already"),
-    "a fork that takes its own place": (("fork", "agent.ledger", "--as", "s"), 5, "is open"),
-    "no way to go that far back": (("rewind", "agent.ledger", "99999"), 3, "has no event"),
-    "nothing to pin": (("pin", "agent.ledger"), 3, "pass a TEXT to pin"),
-    "a pin that is not there": (("pin", "agent.ledger", "--remove", "r-none"), 3, "is not pinned"),
-    "an event that says nothing": (("redact", "agent.ledger", "0", "--reason", "x", "--yes"), 3, "holds no text"),
-    "a backup over a file": (("backup", "agent.ledger", "sample.jsonl"), 3, "sample.jsonl"),
-    "a budget that cannot be": (("compact", "agent.ledger", "--max-units", "5", "--target-units", "9"), 2, "must ascend"),
-    "a verb that is none": (("erase", "agent.ledger"), 2, "No such command"),
-    "a compaction that cannot be": (("compact", "agent.ledger", "--max-units", "40"), 4, "exceed the target"),
-}
+def test_bytes_of_text_that_can_be_encoded_are_what_a_client_sends(ledger: Path, run: Main) -> None:
+    async def main() -> list[bytes]:
+        async with open_session(ledger, session_id="s", auto=False) as session:
+            turn = await session.turn()
+            return [json.dumps(turn.render(name), ensure_ascii=False).encode() + b"\n" for name in names]
+
+    names = ("openai-chat", "openai-responses", "anthropic", "compactor")
+    for name, expected in zip(names, trio.run(main), strict=True):
+        for verb in (("show",), ("at", "--turn", 1)):
+            code, out, _err = run(verb[0], ledger, *verb[1:], "--to", name)
+            assert (code, out.encode()) == (0, expected)
 
 
-@pytest.mark.parametrize("case", list(WRONG))
-def test_what_goes_wrong_is_one_sentence_and_one_object(
-    case: str, ledger: Path, run: Main, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "wrong.json").write_text('[{"role": "wizard", "content": "x"}]')
-    before = ledger.read_bytes()
-    (verb, *arguments), exit_code, says = WRONG[case]
-    code, out, err = run(verb, *arguments)
-    assert code == exit_code, err
-    assert says in err
-    assert "Traceback" not in err
-    assert out == ""
-    code, out, _err = run(verb, *arguments, "--json")
-    assert code == exit_code
-    assert set(json.loads(out)["error"]) == {"code", "message", "fix", "file", "line"}
-    if exit_code == 2 or verb in ("show", "at", "diff", "search", "ls", "backup"):
-        assert ledger.read_bytes() == before
+def test_show_is_for_reading_and_nothing_in_it_moves_a_terminal(ledger: Path, told: Told, run: Main) -> None:
+    nasty = "a\x1b[2Jb\r\nc\u202ed\te"
+    told("append", ledger, "--user", nasty)
+    record = told("compact", ledger, *SMALL)["record"]["id"]
+    told("append", ledger, "--user", nasty)
+    short, full = run("show", ledger)[1], run("show", ledger, "--full")[1]
+    assert short.count("\n") < full.count("\n")
+    for text in (short, full, run("search", ledger, "b")[1], run("read", ledger, record)[1]):
+        assert not set(text) & {"\x1b", "\r", "\u202e"}
+    assert f"compactor session read {ledger} {record} --session s" in short
+    assert "    c\\u202ed\te" in full.splitlines()
+    assert "a\\x1b[2Jb" in short
 
 
-def test_a_session_that_another_process_owns_is_busy(ledger: Path, run: Main) -> None:
-    script = """
-import sys, trio
-from compactor import open_session
-async def main():
-    async with open_session(sys.argv[1], session_id="s", auto=False):
-        print("open", flush=True)
-        await trio.to_thread.run_sync(sys.stdin.readline)
-trio.run(main)
-"""
-    child = subprocess.Popen(
-        [sys.executable, "-c", script, str(ledger)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+def test_diff_says_what_came_what_left_and_which_compaction_hides_it(ledger: Path, told: Told, run: Main) -> None:
+    first = told("compact", ledger, *SMALL)["record"]
+    told("append", ledger, "--user", "more " * 100)
+    middle = told("ls", ledger)["sessions"][0]["events"] - 1
+    second = told("compact", ledger, "--force", *SMALL)["record"]
+    end = told("ls", ledger)["sessions"][0]["events"] - 1
+    whole = told("diff", ledger, "seq:92", f"seq:{end}")
+    by = {item["id"]: item["by"] for item in whole["hidden"]}
+    assert by.keys() == {*first["compactedMessageIds"], *second["compactedMessageIds"]} & by.keys()
+    assert {by[name] for name in first["compactedMessageIds"]} == {first["id"]}
+    assert {by[name] for name in by if name not in first["compactedMessageIds"]} == {second["id"]}
+    assert whole["summary"] == second["summaryId"]
+    part = told("diff", ledger, f"seq:{middle}", f"seq:{end}")
+    assert {item["by"] for item in part["hidden"]} == {second["id"]}
+    assert (part["summaryGone"], part["summary"]) == (first["summaryId"], second["summaryId"])
+    text = run("diff", ledger, f"seq:{middle}", f"seq:{end}")[1]
+    assert f", hidden by compaction {second['id']}" in text
+    assert f"+ summary  {second['summaryId']}" in text
+    back = told("diff", ledger, f"seq:{end}", "seq:92")
+    assert [item["id"] for item in back["appeared"]] == [item["id"] for item in whole["hidden"]]
+    assert "nothing came and nothing left" in run("diff", ledger, "seq:92", "seq:92")[1]
+    shown(ledger)
+    assert told("diff", ledger, "turn:1", "turn:1")["hidden"] == []
+
+
+# ------------------------------------------------------------------------------------------------------------ recall
+
+
+def test_what_is_hidden_is_found_with_one_search_and_one_read(ledger: Path, told: Told, run: Main) -> None:
+    told("append", ledger, "--user", "the port is 9090")
+    (visible,) = told("search", ledger, "9090")["hits"]
+    assert visible["record_id"] == f"event:{visible['seq']}"
+    assert "the port is 9090" in told("read", ledger, visible["record_id"])["text"]
+    assert run("search", ledger, "--hidden", "9090")[1] == "nothing found; try fewer or other words\n"
+    record = told("compact", ledger, *SMALL)["record"]["id"]
+    (hit,) = told("search", ledger, "--hidden", "--limit", "1", "kiosk")["hits"]
+    assert hit["record_id"] == record
+    assert f"--- seq {hit['seq']}: " in told("read", ledger, record, "--cursor", hit["cursor"])["text"]
+    pages, cursor = "", ()
+    while True:
+        page = told("read", ledger, record, *cursor)
+        pages += page["text"]
+        if page["cursor"] is None:
+            break
+        assert f"(more: --cursor {page['cursor']})" in run("read", ledger, record, *cursor)[1]
+        cursor = ("--cursor", page["cursor"])
+    assert pages.count("--- seq ") >= 81
+
+
+# ------------------------------------------------------------------------------------------------------------- edits
+
+
+def test_a_dry_undo_leaves_no_trace_and_an_undo_brings_back(ledger: Path, told: Told, run: Main) -> None:
+    start = told("show", ledger)
+    first, second = [told("compact", ledger, "--force", *SMALL)["record"]["id"] for _ in range(2)]
+    before = told("ls", ledger)
+    dry = told("undo", ledger, first, "--dry-run")
+    assert (dry["undone"], dry["dryRun"], dry["messageIds"]) == ([second, first], True, start["messageIds"])
+    assert "nothing was written" in run("undo", ledger, second, "--dry-run")[1]
+    assert told("ls", ledger) == before
+    code, out, _err = run("undo", ledger, first)
+    assert (code, out.splitlines()[0]) == (0, f"undone     {second}, {first}")
+    assert told("show", ledger)["records"] == []
+
+
+def test_rewind_goes_back_and_says_what_cannot_stay(ledger: Path, told: Told, run: Main) -> None:
+    told("compact", ledger, *SMALL)
+    assert told("rewind", ledger, 92)["messageIds"] == told("at", ledger, "--seq", 92)["messageIds"]
+    calls = next(entry["seq"] for entry in told("show", ledger)["entries"] if entry["role"] == "toolResult") - 1
+    assert told("rewind", ledger, calls)["less"] == 1
+    told("rewind", ledger, 92)
+    code, out, _err = run("rewind", ledger, calls)
+    assert (code, out.splitlines()[0]) == (
+        0,
+        f"rewound    to event {calls}, without its last 1 message, whose calls were answered later",
     )
-    assert child.stdout is not None
-    assert child.stdout.readline() == "open\n"
-    try:
-        code, out, err = run("append", ledger, "--user", "me too")
-        assert (code, out) == (5, "")
-        assert f"process {child.pid}" in err
-        assert run("show", ledger)[0] == 0, "reading needs no ownership"
-        assert run("unlock", ledger, "--yes")[0] == 0
-        assert run("append", ledger, "--user", "taken over")[0] == 0
-    finally:
-        child.communicate("\n")
 
 
-def test_a_damaged_ledger_is_told_with_its_place(ledger: Path, run: Main) -> None:
-    data = bytearray(ledger.read_bytes())
-    at = data.rfind(b'"role":"user"')
-    data[at + 9] ^= 1
-    ledger.write_bytes(bytes(data))
-    code, out, err = run("verify", ledger)
-    assert code in (1, 3)
-    assert "event" in out + err
-    assert "Traceback" not in err
+def test_a_fork_begins_with_a_prefix_also_while_its_parent_is_open(ledger: Path, told: Told, run: Main) -> None:
+    told("compact", ledger, *SMALL)
+
+    async def forked_while_open() -> dict[str, Any]:
+        async with open_session(ledger, session_id="s", auto=False) as session:
+            await session.append({"role": "user", "content": "last"})
+            found = await trio.to_thread.run_sync(lambda: told("fork", ledger, "--as", "f"))
+            await session.append({"role": "user", "content": "and on"})
+            return found
+
+    found = trio.run(forked_while_open)
+    assert (found["fork"], found["parent"], found["session"]) == ("f", "s", "f")
+    assert found["messageIds"] == told("show", ledger, "--session", "s")["messageIds"][:-1]
+    code, out, _err = run("fork", ledger, "--session", "s", "--seq", "30")
+    assert (code, out.split()[0], out.split()[3]) == (0, "fork", "s")
+    assert told("verify", ledger)["ok"]
+    assert [row["session"] for row in told("ls", ledger)["sessions"]][:2] == ["s", "f"]
+
+
+def test_export_writes_the_surface_or_everything(ledger: Path, told: Told, run: Main, tmp_path: Path) -> None:
+    originals = told("show", ledger)["messageIds"]
+    told("compact", ledger, *SMALL)
+    code, out, _err = run("export", ledger, "--to", "openai-chat")
+    assert (code, check_openai_chat(json.loads(out))) == (0, ())
+    goal = tmp_path / "all.json"
+    whole = told("export", ledger, "--originals", "-o", goal)
+    assert "rendered" not in whole
+    assert [message["id"] for message in json.loads(goal.read_bytes())["messages"]] == originals
+    assert [item.id for item in read_transcript(goal).requirements] == told("show", ledger)["requirements"]
+    # What was rewound away stays a part of everything, also with calls that nobody answers any more.
+    calls = next(entry["seq"] for entry in told("at", ledger, "--seq", 92)["entries"] if entry["role"] == "toolResult") - 1
+    told("rewind", ledger, calls)
+    told("append", ledger, "--user", "otherwise")
+    code, out, _err = run("export", ledger, "--originals", "--to", "openai-chat")
+    assert (code, check_openai_chat(json.loads(out))) == (0, ())
+    assert len(told("export", ledger, "--originals")["messageIds"]) == len(originals) + 1
+
+
+# --------------------------------------------------------------------------------------------------- the whole file
+
+
+def test_redact_shows_first_and_then_buries_for_good(ledger: Path, told: Told, run: Main) -> None:
+    key = "sk-0123456789abcdef"
+    told("append", ledger, "--user", f"my key is {key}")
+    (hit,) = told("search", ledger, key)["hits"]
+    before = told("ls", ledger)
+    asked = ("redact", ledger, hit["seq"], hit["seq"], "--reason", "a key")
+    dry = told(*asked)
+    assert (dry["redacted"], dry["dryRun"], dry["events"][0]["type"]) == ([], True, "message/appended")
+    assert "gone for good: add --yes" in run(*asked)[1]
+    assert told("ls", ledger) == before
+    assert told(*asked, "--yes")["redacted"] == [hit["seq"]]
+    assert key.encode() not in ledger.read_bytes()
+    assert told("search", ledger, key)["hits"] == []
+    assert (told("verify", ledger)["ok"], told("stats", ledger)["redactions"]) == (True, 1)
+    code, out, _err = run(*asked, "--yes")
+    assert (code, "redacted before" in out, "what quotes it stays" in out) == (0, True, True)
+
+
+def test_a_backup_is_a_ledger(ledger: Path, told: Told, run: Main, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.ledger"
+    code, out, _err = run("backup", ledger, copy)
+    assert (code, out) == (0, f"written    {copy}, {copy.stat().st_size:,} bytes\n")
+    assert told("verify", copy) == {**told("verify", ledger), "ledger": str(copy)}
+    assert told("show", copy)["messageIds"] == told("show", ledger)["messageIds"]
+
+
+def test_verify_and_stats_speak_to_people(ledger: Path, run: Main) -> None:
+    assert run("verify", ledger)[:2] == (0, "verify     1 session, 93 events: everything holds\n")
+    code, out, _err = run("stats", ledger)
+    assert code == 0
+    assert [line.split()[0] for line in out.splitlines()] == [
+        "session",
+        "events",
+        "messages",
+        "turns",
+        "runs",
+        "saved",
+        "redacted",
+    ]
+
+
+# ------------------------------------------------------------------------------------------------------------- shape
 
 
 @pytest.mark.parametrize("verb", list(VERBS))
 def test_every_verb_explains_itself(verb: str, run: Main) -> None:
     code, out, err = run(verb, "--help")
     assert (code, err) == (0, "")
-    assert "LEDGER" in out
-    assert "--json" in out
+    assert {"LEDGER", "--json"} <= {word.strip("[],.") for word in out.split()}
+    assert ("--session" in out) is VERBS[verb].of_session
 
 
-def test_a_read_only_place_is_said_to_be_one(ledger: Path, run: Main, tmp_path: Path) -> None:
-    if os.geteuid() == 0:
-        # The superuser may write anywhere; a name below a file cannot be made by anybody.
-        code, _out, err = run("import", ledger / "x", tmp_path / "sample.jsonl")
-    else:
-        tmp_path.chmod(0o500)
-        code, _out, err = run("import", tmp_path / "new.ledger", tmp_path / "sample.jsonl")
-        tmp_path.chmod(0o700)
-    assert code == 3
-    assert err.startswith("error: ")
+def test_both_tables_have_the_same_verbs(run: Main) -> None:
+    assert list(WORK) == list(VERBS)
+    listed = run("--help")[1]
+    for verb, shape in VERBS.items():
+        assert f"  {verb} " in listed
+        assert f"{shape.help.split('. ')[0].removesuffix('.')}." in listed, "the first sentence fits into the list"
+
+
+def test_every_reading_verb_leaves_the_ledger_as_it_was(ledger: Path, run: Main) -> None:
+    record = json.loads(run("compact", ledger, *SMALL, "--json")[1])["record"]["id"]
+    reads: dict[str, tuple[object, ...]] = {
+        "ls": (),
+        "show": (),
+        "at": ("--seq", 8),
+        "diff": ("seq:5", "seq:20"),
+        "search": ("the",),
+        "read": (record,),
+        "export": (),
+        "verify": (),
+        "unlock": (),
+        "stats": (),
+        "redact": (5, "--reason", "no"),
+        "undo": (record, "--dry-run"),
+        "compact": (*SMALL, "--dry-run"),
+    }
+    before, names = state(ledger), sorted(path.name for path in ledger.parent.iterdir())
+    for verb, arguments in reads.items():
+        code, out, err = run(verb, ledger, *arguments)
+        assert (code, err) == (0, ""), verb
+        assert out.strip()
+        assert state(ledger) == before, verb
+    assert sorted(path.name for path in ledger.parent.iterdir()) == names
+
+
+def state(ledger: Path) -> object:
+    """Everything that the ledger holds."""
+
+    async def look(read: Callable[[LedgerView], Any]) -> Any:
+        async with open_ledger(ledger) as view:
+            return await read(view)
+
+    async def everything(view: LedgerView) -> Any:
+        return [(info, await view.store.read(info.id)) for info in await view.sessions()]
+
+    return trio.run(look, everything)

@@ -25,7 +25,8 @@ from compactor.session import open_session, plan_compaction
 from compactor.transcript import validate_transcript
 
 from . import _report
-from ._arguments import STDIN, Job, parse
+from ._arguments import Job, parse
+from ._input import STDIN, standard_input
 from ._output import Target, replace, target
 from ._session import run_session
 from ._session_arguments import SessionJob
@@ -44,7 +45,6 @@ from ._words import (
     put,
     put_json,
     put_lines,
-    refused,
     warn,
 )
 
@@ -97,13 +97,7 @@ def _piped(job: Job) -> bytes | None:
         return sample_bytes()
     if job.file != STDIN:
         return None
-    if sys.stdin is None:
-        raise refused("is closed", "pipe a session in, or name a file", job.name, ErrorCode.FILE_UNREADABLE.value)
-    try:
-        return sys.stdin.buffer.read()
-    except OSError as error:
-        what = f"cannot be read: {error.strerror}"
-        raise refused(what, "pipe a session in, or name a file", job.name, ErrorCode.FILE_UNREADABLE.value) from error
+    return standard_input()
 
 
 def _context(job: Job, piped: bytes | None) -> ActiveContext:

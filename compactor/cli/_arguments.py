@@ -15,15 +15,15 @@ from compactor.lesson import EDGES, FAILURES
 from compactor.phases import Phase
 from compactor.policy import Budget, Policy
 
+from ._input import NAME, STDIN
 from ._session_arguments import SessionJob, session
 from ._sizing import Decorator, sized, sizing_options
 from ._trace import KINDS
-from ._words import BAD_USAGE, BUG, BUSY, DONE, FAILED, FAULTS, INTERRUPTED, REFUSED, UNREAD, USAGE, Problem, told
+from ._words import BAD_USAGE, DONE, EXIT_CODES, USAGE, Problem, told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-STDIN: Final = "-"
 WRITABLE: Final = tuple([name for name, codec in FORMATS.items() if codec.render is not None])
 
 
@@ -50,7 +50,7 @@ class Job:
     @property
     def name(self) -> str:
         """What the input is called in messages."""
-        return "<sample>" if self.file is None else "<stdin>" if self.file == STDIN else told(self.file)
+        return "<sample>" if self.file is None else NAME if self.file == STDIN else told(self.file)
 
 
 def parse(arguments: Sequence[str]) -> Job | SessionJob | int | Problem:
@@ -78,8 +78,7 @@ def _version() -> str:
 
 @click.group(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog=f"Exit codes: {DONE} done or unchanged, {FAULTS} faults found by check, {USAGE} usage, {REFUSED} input or output "
-    f"refused, {FAILED} compaction failed, {BUSY} busy, {BUG} a bug of this program, {INTERRUPTED} Ctrl-C, {UNREAD} output not read.",
+    epilog=EXIT_CODES,
 )
 @click.version_option(_version(), message="trio-compactor %(version)s")
 def _group() -> None:

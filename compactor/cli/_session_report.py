@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from compactor.audit import Audit
+from compactor.audit import Audit, Finding
 from compactor.context import ActiveContext, record_to_plain
+from compactor.events import Event
 from compactor.ledger import SessionInfo
 from compactor.messages import AssistantMessage, Message, ToolResult, message_to_plain, text_of
 from compactor.plain import thaw
@@ -16,7 +18,11 @@ from compactor.statistics import Statistics
 from compactor.units import summary_units
 
 from ._report import count, row
+from ._session_owner import Owner
 from ._words import one_line
+
+if TYPE_CHECKING:
+    from ._session_frame import Seen
 
 LINE_MAX: Final = 100
 """Code points of a message that a listing shows."""
@@ -24,7 +30,15 @@ LINE_MAX: Final = 100
 
 def when(seconds: float) -> str:
     """A time for people, in UTC."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    try:
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    except (OverflowError, ValueError, OSError):  # no clock gave it
+        return f"{seconds:g} s"
+
+
+def visible(line: str) -> str:
+    """A line of what was said, with its tabs, and with nothing else that a terminal would obey."""
+    return "\t".join([one_line(part) for part in line.split("\t")])
 
 
 def short(text: str) -> str:
@@ -60,96 +74,144 @@ def context_lines(name: str, context: ActiveContext) -> list[str]:
     return lines
 
 
-def surface_lines(name: str, context: ActiveContext) -> list[str]:
-    """What the model is sent, one line an element."""
+def _role(message: Message) -> str:
+    return str(message_to_plain(message)["role"])
+
+
+def seen_to_plain(seen: Seen) -> dict[str, Any]:
+    """The events behind a surface; of a turn also what its event tells."""
+    entries = [
+        {"seq": seq, "id": message.id, "role": _role(message)}
+        for seq, message in zip(seen.seqs, seen.context.messages, strict=True)
+    ]
+    return {"entries": entries, "shown": None if seen.shown is None else _turn_to_plain(seen.shown)}
+
+
+def _turn_to_plain(event: Event) -> dict[str, Any]:
+    kept = ("turn", "units", "pending", "overhead", "format", "model")
+    return {"seq": event.seq, "time": event.time, **{key: event.data[key] for key in kept}}
+
+
+def surface_lines(ledger: str, name: str, seen: Seen, *, full: bool) -> list[str]:
+    """What the model is sent, one line an element or, when *full*, all of it; each with the event that holds it."""
+    context = seen.context
     lines = context_lines(name, context)
-    lines += [row("pin", f"{item.id}: {short(item.content)}") for item in context.requirements]
+    if seen.shown is not None:
+        turn = _turn_to_plain(seen.shown)
+        to = ", ".join([f"{turn[key]}" for key in ("model", "format") if turn[key] is not None])
+        lines.append(row("shown", f"turn {turn['turn']}, {when(turn['time'])}{f', to {to}' if to else ''}"))
+    lines += [
+        row(
+            "record", f"{record.id}: {count(record.boundary, 'message')}, {record.units_before:,} -> {record.units_after:,} units"
+        )
+        for record in context.compactions
+    ]
+    if context.compactions:
+        last = context.compactions[-1].id
+        lines.append(row("", f"what it hides: compactor session read {ledger} {last} --session {name}"))
+    say = _said_in_full if full else _said_in_short
+    lines += [line for item in context.requirements for line in say("pin", item.id or "", item.content)]
     if context.summary is not None:
-        lines.append(row("summary", f"{context.summary.id}: {short(context.summary.content)}"))
-        record = next((record for record in reversed(context.compactions) if record.summary_id == context.summary.id), None)
-        if record is not None:
-            lines.append(row("", f"stands for {record.boundary:,} messages; to read them: compactor session read … {record.id}"))
-    lines += [_message_line(message) for message in context.messages]
+        lines += say("summary", context.summary.id or "", context.summary.content)
+    for seq, message in zip(seen.seqs, context.messages, strict=True):
+        who, text = _message_said(message)
+        lines += say(who, f"{'pending' if seq is None else seq} {message.id}", text)
     return lines
 
 
-def _message_line(message: Message) -> str:
+def _said_in_short(who: str, what: str, text: str) -> list[str]:
+    return [row(who, f"{what}: {short(text)}")]
+
+
+def _said_in_full(who: str, what: str, text: str) -> list[str]:
+    return [row(who, f"{what}:"), *[f"    {visible(line)}" for line in text.split("\n")], ""]
+
+
+def _message_said(message: Message) -> tuple[str, str]:
     match message:
         case ToolResult():
-            return row("result", f"{message.id}: {message.tool_name}: {short(text_of(message.content))}")
+            return "result", f"{message.tool_name}: {text_of(message.content)}"
         case AssistantMessage():
-            calls = ", ".join([call.name for call in message.tool_calls])
-            said = short(text_of(message.content))
-            return row("assistant", f"{message.id}: {said}{' ' if said and calls else ''}{f'[calls {calls}]' if calls else ''}")
+            calls = [f"[calls {call.name} {json.dumps(thaw(call.arguments), ensure_ascii=False)}]" for call in message.tool_calls]
+            return "assistant", "\n".join([part for part in (text_of(message.content), *calls) if part])
         case _:
-            return row("user", f"{message.id}: {short(text_of(message.content))}")
+            return "user", text_of(message.content)
 
 
-def diff_to_plain(before: ActiveContext, after: ActiveContext) -> dict[str, Any]:
-    """What came and what went between two surfaces, by id; and what hid it."""
-    old, new = [dict.fromkeys([str(message.id) for message in context.messages]) for context in (before, after)]
-    known = {record.id for record in before.compactions}
-    hidden = {
-        id_: record.id
-        for record in after.compactions
-        if record.id not in known
-        for id_ in record.compacted_message_ids
-        if id_ in old
-    }
-    pins = [{str(item.id) for item in context.requirements} for context in (before, after)]
+def diff_to_plain(before: Seen, after: Seen, hiding: Mapping[int, str]) -> dict[str, Any]:
+    """What came and what went between two surfaces, by id; *hiding* tells which compaction hid an event."""
+    old, new = [
+        {str(message.id): (seq, message) for seq, message in zip(seen.seqs, seen.context.messages, strict=True)}
+        for seen in (before, after)
+    ]
+    pins = [{str(item.id) for item in seen.context.requirements} for seen in (before, after)]
+    earlier, later = before.context.summary, after.context.summary
     return {
-        "units": {"before": before.units, "after": after.units},
-        "appeared": [id_ for id_ in new if id_ not in old],
-        "hidden": [{"id": id_, "by": hidden.get(id_)} for id_ in old if id_ not in new],
+        "units": {"before": before.context.units, "after": after.context.units},
+        "appeared": [{"id": id_, "seq": seq, "role": _role(message)} for id_, (seq, message) in new.items() if id_ not in old],
+        "hidden": [
+            {"id": id_, "seq": seq, "role": _role(message), "by": None if seq is None else hiding.get(seq)}
+            for id_, (seq, message) in old.items()
+            if id_ not in new
+        ],
+        "changed": [
+            {"id": id_, "seq": seq, "role": _role(message)}
+            for id_, (seq, message) in new.items()
+            if id_ in old and message_to_plain(message) != message_to_plain(old[id_][1])
+        ],
         "pinned": sorted(pins[1] - pins[0]),
         "unpinned": sorted(pins[0] - pins[1]),
-        "changed": [
-            str(message.id)
-            for message in after.messages
-            if message.id in old
-            and message_to_plain(message) not in [message_to_plain(one) for one in before.messages if one.id == message.id]
-        ],
-        "summary": None if after.summary is None or after.summary == before.summary else after.summary.id,
+        "summary": None if later is None or later == earlier else later.id,
+        "summaryGone": None if earlier is None or later == earlier else earlier.id,
     }
 
 
 def diff_lines(plain: dict[str, Any]) -> list[str]:
     """The same for people."""
     lines = [row("units", f"{plain['units']['before']:,} -> {plain['units']['after']:,}")]
-    if plain["summary"] is not None:
-        lines.append(row("summary", plain["summary"]))
-    lines += [row("hidden", f"{item['id']} by {item['by'] or 'an edit'}") for item in plain["hidden"]]
-    lines += [row(key, id_) for key in ("appeared", "changed", "pinned", "unpinned") for id_ in plain[key]]
-    return lines
+    lines += [row(label, plain[key]) for label, key in (("- summary", "summaryGone"), ("+ summary", "summary")) if plain[key]]
+    for item in plain["hidden"]:
+        why = "" if item["by"] is None else f", hidden by compaction {item['by']}"
+        lines.append(row("-", f"{item['seq']} {item['id']}, {item['role']}{why}"))
+    lines += [row("+", f"{item['seq']} {item['id']}, {item['role']}") for item in plain["appeared"]]
+    lines += [row("changed", f"{item['seq']} {item['id']}, {item['role']}") for item in plain["changed"]]
+    lines += [row(key, id_) for key in ("pinned", "unpinned") for id_ in plain[key]]
+    return lines if len(lines) > 1 else [*lines, row("", "nothing came and nothing left")]
 
 
 # ---------------------------------------------------------------------------------------------------------- sessions
 
 
-def session_to_plain(info: SessionInfo, context: ActiveContext, counts: Statistics) -> dict[str, Any]:
-    """One session of a list."""
+def session_to_plain(info: SessionInfo, seen: Seen | None, owner: Owner) -> dict[str, Any]:
+    """One session of a list; without numbers that only its events tell when they are damaged."""
     return {
         "session": info.id,
         "events": info.events,
         "lives": info.epoch,
-        "turns": counts.turns,
-        "messages": counts.messages,
-        "units": context.units,
-        "compactions": counts.runs.get("committed", 0),
+        "turns": None if seen is None else seen.surface.turns,
+        "messages": None if seen is None else len(seen.context.messages),
+        "units": None if seen is None else seen.context.units,
+        "compactions": None if seen is None else len(seen.context.compactions),
         "began": info.began,
         "changed": info.changed,
+        "owner": owner.to_plain(),
+        "damaged": seen is None,
     }
 
 
-def session_lines(rows: Iterable[tuple[SessionInfo, ActiveContext, Statistics]]) -> list[str]:
+def session_lines(rows: Sequence[dict[str, Any]]) -> list[str]:
     """The list for people."""
-    return [
-        one_line(
-            f"{info.id}  {when(info.changed)}  {context.units:,} units, {count(counts.messages, 'message')}, "
-            f"{count(counts.turns, 'turn')}, {count(counts.runs.get('committed', 0), 'compaction')}"
-        )
-        for info, context, counts in rows
-    ] or ["no sessions"]
+    return [line for plain in rows for line in _session_lines(plain)] or ["no sessions"]
+
+
+def _session_lines(plain: dict[str, Any]) -> list[str]:
+    owner = Owner(plain["owner"]["state"], plain["owner"]["text"])
+    head = one_line(f"{plain['session']}  {when(plain['changed'])}  {count(plain['events'], 'event')}")
+    if plain["damaged"]:
+        return [f"{head}, damaged: compactor session verify tells where"]
+    units, turns = f"{plain['units']:,} units", count(plain["turns"], "turn")
+    parts = (count(plain["messages"], "message"), units, turns, count(plain["compactions"], "compaction"))
+    return [one_line(f"{head}, {', '.join(parts)}; {owner}")]
 
 
 def statistics_lines(counts: Statistics) -> list[str]:
@@ -176,8 +238,8 @@ def hit_lines(hits: Sequence[Hit]) -> list[str]:
 
 
 def page_lines(page: Page) -> list[str]:
-    """A page, and where the next one begins. Newlines stay; nothing else that a terminal would obey does."""
-    lines = [one_line(line) for line in page.text.split("\n")]
+    """A page, and where the next one begins. Newlines and tabs stay; nothing else that a terminal would obey does."""
+    lines = [visible(line) for line in page.text.split("\n")]
     more = [] if page.cursor is None else [f"(more: --cursor {page.cursor})"]
     return [*lines, *more]
 
@@ -185,25 +247,56 @@ def page_lines(page: Page) -> list[str]:
 # ------------------------------------------------------------------------------------------------------------- audit
 
 
+def _finding(finding: Finding) -> str:
+    return str(finding) if finding.session_id else f"the file: {finding.message} [{finding.rule}]"
+
+
 def audit_lines(audit: Audit) -> list[str]:
     """What ``verify`` found."""
-    lines = [row("fault", str(finding)) for finding in audit.faults]
-    lines += [row("trace", str(finding)) for finding in audit.traces]
+    lines = [row("fault", _finding(finding)) for finding in audit.faults]
+    lines += [row("trace", _finding(finding)) for finding in audit.traces]
     verdict = "everything holds" if audit.ok else f"{count(len(audit.faults), 'fault')} found"
     return [*lines, row("verify", f"{count(audit.sessions, 'session')}, {count(audit.events, 'event')}: {verdict}")]
 
 
-def marker_lines(name: str, markers: Sequence[dict[str, Any]], *, done: bool) -> list[str]:
-    """What blocks a session, and what was done about it."""
-    lines = [row("session", name)]
+def marker_lines(name: str, owner: Owner, markers: Sequence[dict[str, Any]], *, done: bool) -> list[str]:
+    """Who or what blocks a session, and what was done about it."""
+    lines = [row("session", f"{name}: {owner}")]
     lines += [
         row("marker", f"run {marker['run']} at event {marker['seq']}, life {marker['epoch']}, since {when(marker['time'])}")
         for marker in markers
     ]
     if done:
-        lines.append(row("unlocked", "the session was taken over and closed; an owner that still runs is fenced"))
+        result = "it was taken over and closed; whoever had it open can write no more"
+    elif owner.state == "open":
+        result = "nothing was changed; --yes takes it over and closes it: its owner can then write no more"
     elif markers:
-        lines.append(row("result", "nothing was changed; to take the session over and close it: add --yes"))
+        result = "nothing was changed; the next one who opens it clears the marker, and so does --yes"
     else:
-        lines.append(row("result", "no marker blocks it; an owner that is alive would still be fenced with --yes"))
+        result = "nothing blocks it"
+    return [*lines, row("unlocked" if done else "result", result)]
+
+
+# -------------------------------------------------------------------------------------------------------- redaction
+
+
+def events_to_plain(events: Iterable[Event]) -> list[dict[str, Any]]:
+    """Events without what they say."""
+    return [{"seq": event.seq, "type": event.type.value, "id": event.data.get("id")} for event in events]
+
+
+def redacted_lines(events: Sequence[Event], *, done: bool) -> list[str]:
+    """What is redacted, or would be."""
+    lines = []
+    for event in events:
+        before = ", redacted before" if event.redacted is not None else ""
+        lines.append(
+            row("redacted" if done else "would", f"event {event.seq}: {event.type.value} {event.data.get('id', '')}{before}")
+        )
+    if done:
+        lines.append(
+            row("beware", "what quotes it stays: look with session search, and in summaries, forks, backups and exports")
+        )
+    else:
+        lines.append(row("result", "nothing was changed; what is redacted is gone for good: add --yes to do it"))
     return lines

@@ -1,6 +1,6 @@
 """What goes wrong, as one sentence for people and one object for programs; and what comes out, on which stream.
 
-stdout is the result, stderr everything else. Exit codes: 0 done or unchanged, 1 faults found by ``check``, 2 usage,
+stdout is the result, stderr everything else. Exit codes: 0 done or unchanged, 1 faults found by ``check`` or ``verify``, 2 usage,
 3 input or output refused, 4 the compaction failed, 5 busy, 70 a bug of this program, 130 Ctrl-C, 141 nobody reads the
 output any more.
 """
@@ -34,6 +34,11 @@ BUG: Final = 70
 INTERRUPTED: Final = 130
 UNREAD: Final = 141
 
+EXIT_CODES: Final = (
+    f"Exit codes: {DONE} done or unchanged, {FAULTS} faults found by check or verify, {USAGE} usage, {REFUSED} input or output "
+    f"refused, {FAILED} compaction failed, {BUSY} busy, {BUG} a bug of this program, {INTERRUPTED} Ctrl-C, {UNREAD} output not read."
+)
+
 OUTPUT: Final = "CLI_OUTPUT"
 """The code when a result cannot be written. The others are ``ErrorCode`` and this one's like."""
 BAD_USAGE: Final = "CLI_USAGE"
@@ -65,7 +70,7 @@ class Problem:
     @classmethod
     def of(cls, error: CompactionError, exit_code: int, file: str | None) -> Problem:
         """An error of the library about *file*; a bug or a busy session has an exit code of its own."""
-        exit_code = {ErrorCode.INTERNAL: BUG, ErrorCode.BUSY: BUSY}.get(error.code, exit_code)
+        exit_code = {ErrorCode.INTERNAL: BUG, ErrorCode.BUSY: BUSY, ErrorCode.FENCED: BUSY}.get(error.code, exit_code)
         inner, line = error.where, None
         if file is not None and inner.startswith(file):
             inner = inner.removeprefix(file)
