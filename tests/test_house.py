@@ -48,6 +48,7 @@ ORDER = [
     "machine",
     "asking",
     "history",
+    "passages",
     "recall",
     "audit",
     "statistics",
