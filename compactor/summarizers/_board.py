@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from ._cues import OPEN, RULES
 from ._entry import (
     ARROW,
+    PINNED,
     RANK,
     Entry,
     Later,
@@ -25,7 +26,7 @@ from ._entry import (
     replaces_known,
 )
 from ._lines import ROLES, Section, chosen
-from ._slots import rival, says_also
+from ._slots import is_bound_apart, rival, says_also
 from ._values import NOUN_KINDS, Value, old_value, successor, topic_of, values_of
 from ._words import KEY_MAX, WORD, folded, has_identifier, stated, tokens, word_set, words_of
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 FIXED: Final = " → fixed"
 OPEN_MAX: Final = 64
 """How many open tasks are compared with what is reported done; older ones leave first. Bounds the work, and nobody keeps more."""
-RARE_MAX: Final = 6
+RARE_MAX: Final = 10
 QUOTED_MAX: Final = 100
 """Up to this length a later statement is quoted as a whole where its value alone would say too little."""
 NO_BRACKETS: Final = str.maketrans("()", "  ")
@@ -49,7 +50,7 @@ _STATES: Final = ("read", "modified", "deleted")
 class Board:
     """Lines by section and key, oldest first."""
 
-    __slots__ = ("_by_token", "_by_value", "_clock", "_failed_at", "_replaced", "actions", "dropped", "entries")
+    __slots__ = ("_by_token", "_by_value", "_clock", "_failed_at", "_replaced", "actions", "dropped", "entries", "read_at")
 
     def __init__(self) -> None:
         self.entries: dict[Section, dict[tuple[str, str], Entry]] = {section: {} for section in Section}
@@ -61,6 +62,8 @@ class Board:
         self._by_value: dict[str, list[Entry]] = {}
         self._by_token: dict[str, list[Entry]] = {}
         self._clock = 0
+        self.read_at = 0
+        """When the last line of the previous digest was said, as ``Entry.at``."""
 
     def put(self, section: Section, text: str, ids: Iterable[str], role: str = "", key: str = "") -> Entry | None:
         """Write a line. It replaces what stands under its key from the same or a lower authority; None when it stood there already."""
@@ -144,7 +147,7 @@ class Board:
                 self._drop(entry)
                 continue
             pair = contradiction(news, entry, change=change)
-            if pair is not None:
+            if pair is not None and (change or not is_bound_apart(news, *pair, entry)):
                 self._retire(*pair, news, only=entry)
 
     def _known(self, news: Entry, values: Iterable[Value]) -> Value | None:
@@ -181,7 +184,7 @@ class Board:
         """Take an old value out of every line that serves it as current; lines about nothing else go."""
         speaker = RANK[news.role or "user"]
         for entry in [*([only] if only else ()), *self._by_value.get(old.key, ())[-4 * RELATED_MAX :]]:
-            if entry is news or entry.gone or (entry.section is Section.CONSTRAINTS and speaker < RANK["user"]):
+            if entry is news or entry.gone or (not news.ids and entry.at > news.at) or (entry.section is Section.CONSTRAINTS and speaker < RANK["user"]):
                 continue
             shared = {value.key for value in entry.values} & {value.key for value in news.values} - {old.key}
             overlap = len(entry.topic & news.topic) + len(shared)
@@ -202,22 +205,50 @@ class Board:
         """Note at older lines that *news* may be a newer value of the same: it stands with them from now on."""
         if news.text.endswith(("?", "？")) or says_also(folded(news.text)):
             return
+        for entry in self._near(news):
+            found = rival(news, entry) if self._may_link(news, entry) else None
+            # Of the user's words a tool is heard only where it plainly speaks of the same.
+            if found is not None and (found[2] or news.role != "tool"):
+                self._note(entry, found[0], found[1], news)
+                for echo in self._by_value.get(found[0].key, ())[-RELATED_MAX:]:
+                    is_command = echo.section is Section.COMMANDS and len(found[0].key) > 2
+                    if is_distinct(found[0]) or is_command or rival(news, echo):
+                        self._note(echo, found[0], found[1], news)
+
+    def _near(self, news: Entry) -> list[Entry]:
+        """Older lines that share words with *news*, the closest first; a bounded number."""
         weights: Counter[Entry] = Counter()
         for token in news.topic:
             known = self._by_token.get(token, ())
             # A word that hardly any line holds says as much as two others.
             for entry in known[-RELATED_MAX:]:
                 weights[entry] += 2 if len(known) <= RARE_MAX else 1
-        near = [entry for entry, weight in weights.items() if weight > 1 and not entry.gone and entry.ids != news.ids]
+        near = [entry for entry, weight in weights.items() if weight > 1 and not entry.gone]
         near.sort(key=lambda entry: (-weights[entry], entry.at))
-        for entry in near[:RELATED_MAX]:
-            found = rival(news, entry)
-            # Of the user's words a tool is heard only where it plainly speaks of the same.
-            if found is not None and (found[2] or news.role != "tool"):
-                self._note(entry, found[0], found[1], news)
-                for echo in self._by_value.get(found[0].key, ())[-RELATED_MAX:]:
-                    if is_distinct(found[0]) or (echo.section is Section.COMMANDS and len(found[0].key) > 2):
-                        self._note(echo, found[0], found[1], news)
+        return near[:RELATED_MAX]
+
+    def pin(self, text: str) -> None:
+        """Hold the lines against a pinned text: what was said before it gives way, what was said after it stays and says so."""
+        pin = Entry(Section.CONSTRAINTS, text, (), "user", 0)
+        self.describe(pin)
+        wanted = normal(text)
+        # A pin that nobody has said since the last digest and that its lines contradict was changed since: the digest
+        # would have said so. What was said since then is newer.
+        pin.at = max([entry.at for entry in self.lines() if normal(entry.text) == wanted], default=self.read_at)
+        for entry in self._near(pin) if pin.values else ():
+            pair = rival(pin, entry) or contradiction(pin, entry, change=True)
+            if pair is None or normal(entry.text) == wanted:
+                continue
+            if entry.at > pin.at or (entry.later is not None and entry.later.by == PINNED and pin.at == self.read_at):
+                if entry.later is None or entry.later.by == PINNED:
+                    self._note(entry, pair[0], pair[1], pin)
+            else:
+                self._retire(pair[0], pair[1], pin, only=entry)
+
+    def _may_link(self, news: Entry, entry: Entry) -> bool:
+        """True for two statements of which one at least is the user's; in one breath nobody corrects himself without a word."""
+        is_users = news.role in ("", "user") or entry.role in ("", "user")
+        return is_users and entry.ids != news.ids and (not entry.role or not entry.text.endswith(("?", "？")))
 
     def _note(self, entry: Entry, old: Value, new: Value, news: Entry) -> None:
         """Write down at *entry* what was said later."""
@@ -228,15 +259,25 @@ class Board:
             return
         whole = news.text if new.kind in NOUN_KINDS and len(news.text) <= QUOTED_MAX else news.text[new.start : new.end]
         was = next((entry.text[value.start : value.end] for value in entry.values if value.key == old.key), "")
+        if not was and folded(entry.text[old.start : old.end]) == old.key:
+            was = entry.text[old.start : old.end]
         if was:
-            by = speaker if RANK[speaker] < RANK[entry.role or "user"] else ""
+            is_pin = not news.ids
+            by = PINNED if is_pin else speaker if RANK[speaker] < RANK[entry.role or "user"] else ""
             entry.later = Later(was.translate(NO_BRACKETS), whole.translate(NO_BRACKETS), by)
+            entry.is_later = entry.is_later or is_pin
             news.is_later = news.is_later or speaker == "user"
             self._by_value.setdefault(new.key, []).append(entry)
+
+    def all_read(self) -> None:
+        """The previous digest stands on the board; what comes now is newer."""
+        self.read_at = self._clock
 
     def restore(self, entry: Entry, later: Later) -> None:
         """Note again what stood at a line when it was written."""
         entry.later = later
+        if later.by == PINNED:
+            return
         for value in values_of(later.new)[-1:]:
             self._by_value.setdefault(value.key, []).append(entry)
 
@@ -252,7 +293,11 @@ class Board:
             entry.later = None
         for value in reversed(entry.values):
             if value.key in stood:
-                text = f"{text[: value.start]}({by}now {current}){text[value.end :]}"
+                start, end = value.start, value.end
+                if text.startswith(")", end) and text.endswith("now ", 0, start):
+                    # What was replaced before is replaced as a whole.
+                    start, end = text.rfind("(", 0, start), end + 1
+                text = f"{text[:start]}({by}now {current}){text[end:]}"
         if text != entry.text and len(text) <= len(entry.text) + 64:
             entry.text = text
             self.describe(entry)

@@ -122,16 +122,16 @@ CHANGES: Final = _cues(
     "swap swapped forget scratch wrong revised supersedes meanwhile slipped postponed delayed rescheduled switch switched switching upgrade "
     "upgraded downgrade bump raise lower increase increased decrease decreased reduce reduced extend extended shorten shortened rename "
     "move migrate migrated relocated overrule override drop dropped "
-    "korrektur jetzt stattdessen statt geändert ändere ersetze ersetzt vergiss nunmehr sondern falsch inzwischen neuerdings umgestellt verschoben verlegt umgezogen erhöht erhöhe gesenkt senke verlängert aktualisiert wechsle gewechselt "
+    "misread misheard mistyped verlesen vertippt verhört korrektur jetzt stattdessen statt geändert ändere ersetze ersetzt vergiss nunmehr sondern falsch inzwischen neuerdings umgestellt verschoben verlegt umgezogen erhöht erhöhe gesenkt senke verlängert aktualisiert wechsle gewechselt "
     "correction maintenant désormais changé remplace remplacé oublie plutôt dorénavant passe passé finalement déplacé reporté décalé avancé déménagé augmenté réduit migré actualisé modifié "
     "corrección ahora cambió cambiado cambia reemplaza olvida sino finalmente actualizado mejor aplazado movido pasa subió sube bajó baja aumentó traslada trasladó modificado reemplazado "
     "поправка теперь изменился изменилась изменилось изменили вместо замени заменили забудь исправление поменяли отныне перенесли перенесён сдвинули переехал переехала перешли переходим обновили повысили снизили переименовали",
     "no longer|not anymore|any more|as of |from today|change of plan|in fact|i meant|i was wrong|went from |new value|is going to be |after all|make it |make that |on second thought|too low|too high|too small|too big|too short|too long"
-    "|nicht mehr|ab sofort|seit heute|planänderung|doch lieber|doch erst|doch am |doch auf |doch in |n'est plus|ne sera plus|au lieu de|changement de plan|à partir d|en fait"
-    "|en lugar de|en vez de|en realidad|ya no |cambio de plan|a partir de|больше не|планы поменялись|на самом деле|стало |стал |лучше ",
-    "改为|改成|改到|改在|改期|挪到|换成|換成|改用|变为|变成|更正|更新为|现在|現在|不再|不用|其实|其實|计划有变|别管|调整为|調整|不是|推迟|延期|提前|移到|搬到|迁到|升级|提高到|降到|取消|换到|延后"
-    "|訂正|変更|ではなく|じゃなく|代わりに|差し替え|忘れて|やはり|やっぱり|今は|は今|になりました|になります|移りました|移した|延び|延期|移行|変わ|切り替え|に直し|引き上げ|引き下げ"
-    "|정정|변경|이제|아니라|대신|바꿔|바뀌|수정|바꾸|바꿉|바꿨|연기|옮겼|옮기|당겨|미뤄|올렸|올려|낮춰|낮췄|잊고",
+    "|read it wrong|got it wrong|nicht mehr|ab sofort|seit heute|planänderung|doch lieber|doch erst|doch am |doch auf |doch in |mal lu |me suis trompé|n'est plus|ne sera plus|au lieu de|changement de plan|à partir d|en fait"
+    "|en lugar de|en vez de|en realidad|leí mal|me equivoqué|ya no |cambio de plan|a partir de|больше не|планы поменялись|на самом деле|неверно проч|стало |стал |лучше ",
+    "改为|改成|改到|改在|改期|挪到|换成|換成|改用|变为|变成|更正|更新为|现在|現在|不再|不用|其实|其實|计划有变|别管|调整为|調整|不是|推迟|延期|提前|移到|搬到|迁到|升级|提高到|降到|取消|看错|写错|说错|换到|延后"
+    "|訂正|変更|ではなく|じゃなく|代わりに|差し替え|忘れて|やはり|やっぱり|今は|は今|になりました|になります|移りました|移した|延び|延期|移行|変わ|切り替え|に直し|間違え|引き上げ|引き下げ"
+    "|정정|변경|이제|아니라|대신|바꿔|바뀌|수정|바꾸|바꿉|바꿨|연기|옮겼|옮기|당겨|미뤄|올렸|올려|낮춰|낮췄|잘못 |잊고",
 )
 """Words that say that something is no longer as it was."""
 _NOW: Final = _phrases("now |now, |jetzt |maintenant |ahora |теперь |сейчас |现在|今から|이제 ")

@@ -54,27 +54,35 @@ class Entry:
         return f"{self.text}{self.later or ''}"
 
 
+PINNED: Final = "pinned"
+
+
 @attrs.frozen
 class Later:
-    """The value of a line that a later statement gives another value to. *by* is who said it, when not who said the line."""
+    """The value of a line that something else gives another value to: what was said later, or a pinned text that was said before.
+
+    *by* is who said it, when not who said the line, or ``PINNED``.
+    """
 
     old: str
     new: str
     by: str = ""
 
     def __str__(self) -> str:
+        if self.by == PINNED:
+            return f" ({self.old}, but {PINNED}: {self.new})"
         return f" ({self.old}{ARROW}later{' by ' if self.by else ''}{self.by}: {self.new})"
 
 
-_LATER: Final = re.compile(r" \(([^()]{1,80}) → later(?: by (assistant|tool|requirement))?: ([^()]{1,160})\)\Z")
+_LATER: Final = re.compile(r" \(([^()]{1,80}?)(?: → later(?: by (assistant|tool))?|, but (pinned)): ([^()]{1,160})\)\Z")
 
 
 def read_later(text: str) -> tuple[str, Later | None]:
-    """Tell a line and what was said later apart again."""
+    """Tell a line and what was noted at it apart again."""
     if not text.endswith(")"):
         return text, None
     match = _LATER.search(text)
-    return (text, None) if match is None else (text[: match.start()], Later(match[1], match[3], match[2] or ""))
+    return (text, None) if match is None else (text[: match.start()], Later(match[1], match[4], match[2] or match[3] or ""))
 
 
 def is_distinct(value: Value) -> bool:
@@ -174,6 +182,9 @@ def _is_repeated(news: Entry, entry: Entry) -> bool:
     common = len(news.topic & entry.topic)
     said, held = {value.key for value in news.values}, {value.key for value in entry.values}
     if news.section is not Section.FACTS or 4 * common < 3 * len(news.topic) or 4 * common < 3 * len(entry.topic):
+        return False
+    # With a word of its own on either side they speak alike of two things; of what tools print, one of its kind will do.
+    if "user" in (news.role, entry.role) and not DENSE.search(news.text) and not (news.topic <= entry.topic or entry.topic <= news.topic):
         return False
     return len(said - held) == 1 and len(held - said) == 1
 

@@ -289,7 +289,7 @@ def _result(message: ToolResult, deed: Deed, ids: tuple[str, str], board: Board,
         facts = 0
         for sentence in sentences(own_words(text)):
             said = clean(sentence)
-            if not 8 <= len(said) <= STATEMENT_MAX or _MACHINE.match(said):
+            if not 8 <= len(said) <= STATEMENT_MAX or (_MACHINE.match(said) and not _ROW.match(said)):
                 continue
             # Of what a file or a program says only whole sentences count: the rest is material.
             if (deed.files or deed.command) and said.count(" ") < 3 and said.isascii():
@@ -303,6 +303,8 @@ def _result(message: ToolResult, deed: Deed, ids: tuple[str, str], board: Board,
 
 _MACHINE: Final = re.compile(r"[{}\[\]|<]|\d{4}-\d\d-\d\d|[\w.-]{1,40} {0,20}(?:[|({]|= ?[\w.]{1,40}\()|.{0,60} \| ")
 """How lines begin that programs write for programs: JSON, tables, logs, code."""
+_ROW: Final = re.compile(r"\|[^|]{2,60}\|[^|]{1,80}\|\Z")
+"""A table of names and values: no machine's alone."""
 
 
 def _todos(arguments: Mapping[str, Any], id_: str, board: Board) -> None:

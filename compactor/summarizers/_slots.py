@@ -22,36 +22,48 @@ if TYPE_CHECKING:
 
 VALUE: Final = "\x01"
 BREAK: Final = "\x02"
-GAP: Final = "\x03"
-OF: Final = "\x04"
-DET: Final = "\x05"
-"""What stands for a value, a mark, words that say little, words that tie a second noun to the first, and those before a noun."""
-NEAR: Final = 24
+BIND: Final = "\x03"
+GAP: Final = "\x04"
+OF: Final = "\x05"
+DET: Final = "\x06"
+"""What stands for a value, a mark, a mark between a noun and its value, and words that say little: any, such that tie a
+second noun to the first, and such that stand before nouns."""
+NEAR: Final = 32
 FAR: Final = 64
 """How many characters may stand between a noun and its value: one that tells little, and one that tells much."""
 RUNS_MAX: Final = 3
 COMPOUND: Final = 10
 """Longer words are compounds, mostly, and say as much as two."""
 
-_AMOUNT: Final = ("number", "count", "version")
+_AMOUNT: Final = ("number", "count")
 _ATOM: Final = re.compile(rf"[{DENSE_CHARS}]|[^\W_{DENSE_CHARS}]+|[^\w\s]|_")
-_MARKS: Final = frozenset(',;:|=.()[]{}→><!?，；：。、！？（）「」『』＝—–"“”„«»')
+_MARKS: Final = frozenset(',;.()[]{}!，；。、！（）「」『』"“”„«»')
+_BINDING: Final = frozenset(":|=→><?：？＝—–")
 _OF: Final = word_set("of de du des del d der dem von vom для от 's")
 _DET: Final = word_set(
-    "the a an for as our my your their to with at in on die das den ein eine einen für als bei zu zum zur im am le la les l un une pour "
+    "the a an for as our my your their to with at in on die das den ein eine einen für als bei zu zum zur im am mit le la les l un une pour "
     "comme à au aux mon notre votre el los las lo una para como al mi nuestro tu su по на в к с у за как это эта этот вот"
 )
 _LITTLE: Final = (
     STOP
     | FRAME_WORDS
     | word_set(
-        "j ai c qu n s t lautet lauten reads heißt soll sollte sein sei wird bleibt sera será serait serán queda voilà reste ese sería été war будет"
+        "j ai c qu n s t lautet lauten reads heißt soll sollte sein sei wird bleibt sera será serait serán queda voilà reste ese sería été "
+        "war будет that if when since because about all everybody us me just dass wenn ob seit bitte mal noch schon alles was que si quand "
+        "depuis tout tous on me ya todo todos cuando desde esta ce matin что если чтобы когда там тут уже все всё"
     )
 )
+_NUMBERED: Final = tokens(
+    "page item step chapter line row part section phase round day week task test point question option slide attempt issue seite punkt "
+    "schritt kapitel zeile teil runde étape ligne chapitre partie página paso línea parte страница шаг строка часть"
+)
+"""What is numbered: "page 3" and "page 4" are two pages."""
 # Where words are not separated, these end one: particles, and what often stands before a noun.
 _ENDS: Final = frozenset(
-    "的了是为把将就请先用给要按和与跟及对从在说让于设定填取选这那个我你他她们在其やはをがのにでもとへ、은는이가을를로와과의에도만요니다서고"
+    "로라고면히기知早晚做作到来以至据的了是为把将就请先用给要按和与跟及对从在说让于设定填取选这那个我你他她们在其やはをがのにでもとへ、은는이가을를로와과의에도만요니다서고"
 )
+_KANA: Final = frozenset(map(chr, range(0x3041, 0x3097)))
+"""Before a noun in other characters, they end the word before it."""
 _ALSO: Final = word_set(
     "also too another second other additional extra auch noch ebenfalls zweite weitere aussi autre encore également también "
     "otro otra además ещё также другой тоже"
@@ -84,6 +96,8 @@ def _add(lower: str, start: int, end: int, found: list[str], places: list[tuple[
         word = match[0]
         if word in _MARKS:
             atom = BREAK
+        elif word in _BINDING:
+            atom = BIND
         elif len(word) == 1 and DENSE.match(word):
             atom = word
         elif word in _OF:
@@ -122,7 +136,7 @@ def _runs(mine: tuple[str, ...], theirs: str) -> list[tuple[int, int]]:
             start += 1
             continue
         end = max(end, start)
-        while end < len(mine) and mine[end] not in (VALUE, BREAK) and "".join(mine[start : end + 1]) in theirs:
+        while end < len(mine) and mine[end] not in (VALUE, BREAK, BIND) and "".join(mine[start : end + 1]) in theirs:
             end += 1
         if end == start:
             start += 1
@@ -158,24 +172,25 @@ def says_also(lower: str) -> bool:
     return not _ALSO.isdisjoint(lower.split()) or any(script in lower for script in _ALSO_SCRIPTS)
 
 
-def _group(kind: str) -> str:
-    return "amount" if kind.startswith(_AMOUNT) else "name" if kind in NAME_KINDS else kind
+def _is_alike(new: Value, old: Value) -> bool:
+    """True for two values that can stand for one another: "30" and "45 s", but not "12 MB" and "45 s"."""
+    if new.kind == old.kind or (new.kind in NAME_KINDS and old.kind in NAME_KINDS):
+        return True
+    return "number" in (new.kind, old.kind) and new.kind.startswith(_AMOUNT) and old.kind.startswith(_AMOUNT)
 
 
 def rival(news: Entry, entry: Entry) -> tuple[Value, Value, bool] | None:
     """The old and the new value when two lines give different values to one noun, and whether the noun tells much."""
-    groups = {_group(value.kind) for value in entry.values}
-    if not any(_group(value.kind) in groups for value in news.values):
+    if not any(_is_alike(value, other) for value in news.values for other in entry.values):
         return None
     (mine, my_places), (theirs, their_places) = _atoms(news), _atoms(entry)
     if mine == theirs and not _sets(mine) and news.section is Section.GOALS:
         return None
     joined = "".join(theirs)
-    whole = _size(mine, my_places)
     sized = [(_size(mine[start:end], my_places[start:end]), start, end) for start, end in _runs(mine, joined)]
     for size, start, end in sorted(sized, key=lambda run: -run[0])[:RUNS_MAX]:
         is_short = size < 2
-        if size < 1 or (is_short and whole > size + 1.5):
+        if size < 1:
             break
         there = _place(mine[start:end], theirs)
         here = _Noun(mine, my_places, start, end, is_short=is_short)
@@ -204,7 +219,9 @@ class _Noun:
     def modifier(self) -> str:
         """The word glued to it from the left, if any."""
         before = self.atoms[self.start - 1] if self.start else BREAK
-        return "" if before <= DET or before in _ENDS else before
+        if before <= DET or before in _ENDS or (before in _KANA and self.atoms[self.start] not in _KANA):
+            return ""
+        return before
 
     def complement(self) -> str:
         """The second noun behind it: "port *of the API*"; behind one that tells little also one that follows directly."""
@@ -214,23 +231,34 @@ class _Noun:
         glued = self.is_short or (rest and len(rest[0]) == 1 and len(self.atoms[self.end - 1]) == 1)
         return rest[0] if glued and rest and rest[0] > DET and rest[0] not in _ENDS else ""
 
-    def is_led(self) -> bool:
+    def counts(self, value: Value) -> bool:
+        """True for "page 3", which numbers pages."""
+        is_next = self.end < len(self.atoms) and self.places[self.end][0] == value.start
+        return is_next and self.atoms[self.end - 1].strip(" ;") in _NUMBERED
+
+    def is_led(self, value: Value) -> bool:
         """True when what stands before it says that it is a noun, or, where words are not separated, what stands behind it."""
+        behind = self.atoms[self.end] if self.end < len(self.atoms) else BREAK
         if len(self.atoms[self.end - 1]) == 1:
-            return self.end == len(self.atoms) or self.atoms[self.end] <= DET or self.atoms[self.end] in _ENDS
+            is_before = self.end < len(self.atoms) and self.places[self.end][0] == value.start
+            return is_before or behind in (VALUE, BIND) or behind in _ENDS
         if not self.start:
-            return self.atoms[self.end : self.end + 1] in ((BREAK,), (GAP,))
-        return self.atoms[self.start - 1] in (DET, OF, BREAK)
+            return behind in (BIND, GAP) and not self.is_short
+        return self.atoms[self.start - 1] in (DET, OF, BREAK, BIND)
 
     def beside(self, line: Entry) -> list[Value]:
         """The values near it and no part of it, the nearest first."""
         first, last = self.places[self.start][0], self.places[self.end - 1][1]
         found: list[tuple[int, int, Value]] = []
-        for value in line.values:
+        for whole in line.values:
+            value = whole
+            if value.kind in NAME_KINDS and value.start <= first and last < value.end:
+                # "Lead Ruth Bell" in a language that writes nouns large: the name is what comes after the noun.
+                value = Value("names", value.key[last + 1 - value.start :], last + 1, value.end)
             gap = value.start - last if value.start >= last else first - value.end
             # A plain capital may be any German noun, so it has to stand right there.
             is_plain = value.kind == "name" and line.text[value.start + 1 : value.end].islower()
-            if 0 <= gap <= (NEAR if self.is_short else FAR) and not (is_plain and self._is_apart(value)):
+            if 0 <= gap <= (NEAR if self.is_short else FAR) and not (is_plain and (self.is_short or self.is_apart(value))):
                 found.append((gap, value.start, value))
         found.sort(key=lambda item: item[:2])
         return [value for _gap, _start, value in found]
@@ -240,45 +268,71 @@ class _Noun:
         step = 1 if value.start >= self.places[self.start][0] else -1
         at = self.end if step > 0 else self.start - 1
         found: set[str] = set()
-        while 0 <= at < len(self.atoms) and (self.atoms[at] != BREAK or not self._is_past(at, value, step)):
-            if self.atoms[at] > DET and self._is_past(at, value, step):
+        while 0 <= at < len(self.atoms) and (self.atoms[at] not in (BREAK, BIND) or not self._is_past(at, value, step)):
+            if self.atoms[at] > DET and self.atoms[at] not in _ENDS and self._is_past(at, value, step):
                 found.add(self.atoms[at])
             at += step
         return frozenset(found)
 
-    def _is_apart(self, value: Value) -> bool:
-        first, last = self.places[self.start][0], self.places[self.end - 1][1]
-        return any(
-            atom > DET and (last <= start < value.start or value.end < end <= first)
-            for atom, (start, end) in zip(self.atoms, self.places, strict=True)
+    def is_off(self, value: Value) -> bool:
+        """True when a mark binds a value to another noun: "folder: /x Tell me when you are done" says nothing of being done."""
+        last = sum([end <= value.start for _start, end in self.places]) - 1
+        if last < 1 or self.atoms[last] != BIND or self.atoms[last - 1] <= DET:
+            return False
+        if self.start < last:
+            return not {VALUE, BREAK, BIND}.isdisjoint(self.atoms[self.end : last])
+        at = next((at for at in range(last + 1, len(self.atoms)) if self.places[at][0] >= value.end), self.start)
+        is_near = not {BREAK, BIND}.intersection(self.atoms[at : self.start])
+        return not (
+            is_near and at < self.start and (self.atoms[self.start - 1] in (DET, OF) or self.atoms[self.start - 1] in _ENDS)
         )
+
+    def is_apart(self, value: Value, most: float = 0) -> bool:
+        """True when a word that says something stands between it and a value."""
+        first, last = self.places[self.start][0], self.places[self.end - 1][1]
+        between = [
+            atom
+            for atom, (start, end) in zip(self.atoms, self.places, strict=True)
+            if atom > DET and atom not in _ENDS and (last <= start < value.start or value.end < end <= first)
+        ]
+        return sum([0.5 if len(atom) == 1 else 1.0 for atom in between]) > most
 
     def _is_past(self, at: int, value: Value, step: int) -> bool:
         return self.places[at][0] >= value.end if step > 0 else self.places[at][1] <= value.start
 
 
 def _pair(here: _Noun, news: Entry, there: _Noun, entry: Entry) -> tuple[Value, Value] | None:
-    """The values beside the noun on both sides, of one group."""
+    """The values beside the noun on both sides, of one kind."""
     said, held = {value.key for value in news.values}, {value.key for value in entry.values}
-    for value in here.beside(news):
-        for other in there.beside(entry):
-            if _group(value.kind) != _group(other.kind):
-                continue
-            # Who names both, or says the same again, is heard elsewhere.
-            if value.key in held or other.key in said:
-                return None
-            mine, theirs = here.beyond(value), there.beyond(other)
-            # "I wrote down 5 for the limit" and "I wrote down 8 for the port" share words, and are about what they do not share.
-            if mine - theirs and theirs - mine and not (here.is_led() and there.is_led()):
-                return None
-            return other, value
+    new = [value for value in here.beside(news) if value.key not in held]
+    for other in there.beside(entry):
+        value = next((value for value in new if _is_alike(value, other)), None)
+        if value is None:
+            continue
+        if other.key in said:
+            # Who names both replaces one; but among many values they may be anything.
+            alike = [one for one in news.values if _is_alike(one, other)]
+            return (other, value) if value.kind == other.kind and len(alike) == 2 else None
+        if any(_is_alike(one, other) and one.key in held for one in here.beside(news)):
+            return None
+        if here.is_off(value) or there.is_off(other):
+            return None
+        if here.counts(value) or there.counts(other):
+            return None
+        if here.is_short and (here.is_apart(value, 1.5) or there.is_apart(other)):
+            return None
+        mine, theirs = here.beyond(value), there.beyond(other)
+        # "I wrote down 5 for the limit" and "I wrote down 8 for the port" share words, and are about what they do not share.
+        if mine - theirs and theirs - mine and not (here.is_led(value) and there.is_led(other)):
+            return None
+        return other, value
     return None
 
 
 def _sets(atoms: tuple[str, ...]) -> bool:
     """True for "batch size: 5" and "use 5 as the batch size"; "fix the test in a.py" is one request of many."""
     at = atoms.index(VALUE) if VALUE in atoms else 0
-    return not atoms or atoms[0] <= DET or BREAK in atoms[max(0, at - 1) : at]
+    return not atoms or atoms[0] <= DET or BIND in atoms[max(0, at - 1) : at]
 
 
 def _differ(one: str, other: str) -> bool:
@@ -289,3 +343,18 @@ def _atoms(entry: Entry) -> Atoms:
     if entry.atoms is None:
         entry.atoms = atoms_of(entry.text, entry.values)
     return entry.atoms
+
+
+def is_bound_apart(news: Entry, old: Value, new: Value, entry: Entry) -> bool:
+    """True when marks bind the two values to nouns that have nothing in common: "folder: /x", "backup = /y"."""
+    one, other = _bound(news, new), _bound(entry, old)
+    return bool(one and other) and not any(atom in other for atom in one)
+
+
+def _bound(line: Entry, value: Value) -> tuple[str, ...]:
+    atoms, places = _atoms(line)
+    last = sum([end <= value.start for _start, end in places]) - 1
+    if last < 1 or atoms[last] != BIND:
+        return ()
+    start = max([at + 1 for at in range(last) if atoms[at] in (BREAK, BIND, VALUE)], default=0)
+    return tuple([atom for atom in atoms[start:last] if atom > DET])

@@ -158,7 +158,7 @@ _SET: Final = re.compile(
 )
 _LEAD: Final = re.compile(
     r"(?:(?:correction|update|updated|note|fyi|actually|no|wait|sorry|by the way|btw|also|remember|remember that|ok|and|but|now|reminder|"
-    r"the|a|an|our|my|your|its|current|new|der|die|das|le|la|les|el|los|las|注意|更正|现在|現在)(?:\s*[:,，：]\s*|\s+))"
+    r"the|a|an|our|my|your|its|current|new|der|die|das|le|la|les|el|los|las|korrektur|corrección|correzione|поправка|update|info|hinweis|nota|nachtrag|sorry|pardon|perdón|注意|更正|订正|補足|訂正|정정|참고|现在|現在)(?:\s*[:,，：]\s*|\s+))"
 )
 _VAGUE: Final = word_set(
     "it this that there he she they what which who where how why here everything nothing something i we you one all es das ce il "
@@ -189,6 +189,8 @@ def stated(text: str) -> tuple[str, str] | None:
             break
         sentence = sentence[lead.end() :]
     made = _SET.match(sentence)
+    found: re.Match[str] | None = None
+    tight: re.Match[str] | None = None
     if made is not None:
         key, value = made.groups()
     else:
@@ -202,6 +204,11 @@ def stated(text: str) -> tuple[str, str] | None:
     lead = _LEAD.match(key)
     key = " ".join((key[lead.end() :] if lead else key).strip(" `\"'*_").split())
     value = value.strip(" `\"'*")
+    if found is tight and tight is not None and tight[0] == ": " and _IDENTIFIER.search(value):
+        # "Just heard: the port is 8080" is about the port, and not about what was heard.
+        first, space, _rest = value.partition(" ")
+        if space and not _IDENTIFIER.search(first):
+            return None
     if not key or not value or len(key) > KEY_MAX or len(value) > 160 or key.count(" ") > 6:
         return None
     first = key.split(" ", 1)[0]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 
 from ._board import Board, key_of, normal
-from ._entry import Entry, read_later
+from ._entry import PINNED, Entry, read_later
 from ._extract import extract
 from ._lines import ELLIPSIS, SIGNED, Section, clean, left_out, read_digest, read_title, shorten, title, write_line, written_id
 from ._rank import CLOSE_CHARS, CLOSE_MIN, FIRST_GOAL, LAST_GOAL, NEWER, OLDER, Rarity, value_of
@@ -27,6 +27,7 @@ EARLIER_READ_MAX: Final = 65_536
 """How much of a foreign summary is read at all."""
 RETRY_SHARE: Final = 0.75
 """Each refused attempt leaves a quarter more room: whoever measures in tokens may count more than code points."""
+PIN_MAX: Final = 2_000
 SHORT_MIN: Final = 40
 """A line that would be cut to less than this is left out instead."""
 ROOMY: Final = 400
@@ -68,7 +69,10 @@ class DigestSummarizer:
         board = Board()
         count = len(request.messages) + _read_previous(request.previous_summary, board)
         rarity = Rarity(request.messages, [entry.text for entry in board.lines()], CLOSE_MIN + budget // CLOSE_CHARS)
+        board.all_read()
         extract(request.messages, board, rarity.close)
+        for requirement in request.requirements:
+            board.pin(clean(requirement.content)[:PIN_MAX])
         pinned = {normal(clean(requirement.content)) for requirement in request.requirements}
         values = {
             value.key for requirement in request.requirements for value in values_of(requirement.content) if len(value.key) > 2
@@ -242,7 +246,7 @@ class _Page:
             value = value_of(entry, rare) + age * scale
             if entry.is_later:
                 value += NEWER * rare
-            if entry.later is not None and entry.ids[:1] != first_ids and entry.section is not Section.CONSTRAINTS:
+            if entry.later is not None and entry.later.by != PINNED and entry.ids[:1] != first_ids and entry.section is not Section.CONSTRAINTS:
                 # Served alone it would mislead, and together they are long: it goes first.
                 value -= OLDER
             elif entry.section is Section.GOALS:
