@@ -10,11 +10,13 @@ import importlib.resources
 import json
 import os
 import re
+import sqlite3
 import stat
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from .errors import CompactionError, ErrorCode, kind_name
+from .errors import CompactionError, ErrorCode, kind_name, shown
 from .formats import HEAD_BYTES, Detected, Note, Rows, detect, line_of, parse_messages
 from .plain import SESSION_LIMITS, JsonObject, Limits
 
@@ -25,21 +27,30 @@ if TYPE_CHECKING:
 
 _BOM: Final = b"\xef\xbb\xbf"
 _WIDE_BOMS: Final = ((b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"), (b"\0\0\xfe\xff", "UTF-32"))
+_SQLITE: Final = b"SQLite format 3\0"
 _MAGIC: Final = (
     (b"\x1f\x8b", "gzip-compressed", "decompress it first"),
     (b"\x28\xb5\x2f\xfd", "zstd-compressed", "decompress it first"),
     (b"PK\x03\x04", "a ZIP archive", "unpack it first"),
-    (b"SQLite format 3\0", "a SQLite database", "export the session from it first"),
+    (_SQLITE, "a SQLite database", "export the session from it first"),
 )
 _KNOWN: Final = "give a session of Pi or Claude Code (JSONL), messages of OpenAI or Anthropic, or this program's own JSON"
 
 
-def read_transcript(path: str | os.PathLike[str], *, limits: Limits = SESSION_LIMITS) -> ActiveContext:
+def read_transcript(
+    path: str | os.PathLike[str], *, session: str | None = None, limits: Limits = SESSION_LIMITS
+) -> ActiveContext:
     """Read a session file; its format is told by its contents. The context's ``report`` says what was read, kept and skipped.
+
+    OpenCode keeps a session in many files or in a database: name its ``storage`` folder, the session's own file in it, or
+    ``opencode.db``, and *session*, the session's id, where there are several.
 
     Raises ``CompactionError``: FILE_UNREADABLE when it cannot be opened, FORMAT_UNKNOWN when no importer recognises it,
     FORMAT_INVALID or INVALID_TRANSCRIPT when it breaks a rule of its format; ``where`` is ``file:line``.
     """
+    place = _opencode_place(path)
+    if place is not None:
+        return _opencode(place, session, limits)
     name, data = _contents(path)
     return read_bytes_transcript(data, name, limits=limits)
 
@@ -162,6 +173,125 @@ def _text(data: bytes, name: str, line: int) -> str:
         column = error.start - data.rfind(b"\n", 0, error.start)
         what = f"byte {column} of the line (0x{data[error.start]:02x}) is not UTF-8"
         raise _invalid(name, line, what, "save the file as UTF-8") from None
+
+
+# ----------------------------------------------------------------------------------------------------- OpenCode
+
+
+def _opencode_place(path: Any) -> Path | None:
+    """The storage folder, the session's file in it, or the database; None for anything else, which is read as a file."""
+    try:
+        file = Path(os.fspath(path))
+        if file.is_dir():
+            return file if (file / "message").is_dir() and (file / "session").is_dir() else None
+        if not file.is_file():
+            return None
+        storage = file.parent.parent.parent
+        if file.parent.parent.name == "session" and file.suffix == ".json" and (storage / "message").is_dir():
+            return file
+        with file.open("rb") as opened:
+            return file if opened.read(len(_SQLITE)) == _SQLITE and _is_opencode(file) else None
+    except (TypeError, ValueError, OSError):
+        return None
+
+
+def _opencode(place: Path, session: str | None, limits: Limits) -> ActiveContext:
+    """Read a session out of its many files or rows, in the order of their names, which are ascending ids."""
+    name = str(place) if str(place).isprintable() else ascii(str(place))
+    try:
+        document = (
+            _database(place, name, session) if place.is_file() and place.suffix != ".json" else _storage(place, name, session)
+        )
+    except OSError as cause:
+        raise _unreadable(name, f"cannot be read: {os.strerror(cause.errno or 0)}", "check the path and the disk") from cause
+    return parse_messages("opencode", document, name=name, limits=limits)
+
+
+def _json_file(file: Path) -> Any:
+    name = str(file) if str(file).isprintable() else ascii(str(file))
+    data = file.read_bytes()
+    return _decoded(_text(data.removeprefix(_BOM), name, 1), name, None)
+
+
+def _json_folder(folder: Path) -> list[tuple[str, Any]]:
+    """The values of a folder's files, by the names of the files."""
+    files = sorted(folder.glob("*.json")) if folder.is_dir() else []
+    return [(file.stem, _json_file(file)) for file in files if file.is_file()]
+
+
+def _chosen(found: list[str], session: str | None, name: str) -> str:
+    """The id of the one session that is meant."""
+    if session is not None and session in found:
+        return session
+    if session is None and len(found) == 1:
+        return found[0]
+    known = ", ".join([shown(id_) for id_ in found[:8]]) + (", ..." if len(found) > 8 else "")
+    what = f"holds {len(found)} sessions" if session is None else f"holds no session {shown(session)}"
+    raise _unreadable(name, what, f"pass session= with one of {known}" if found else "name a folder with a session")
+
+
+def _storage(place: Path, name: str, session: str | None) -> dict[str, Any]:
+    """The session of a storage folder; of a session's own file the one that it is about."""
+    storage = place if place.is_dir() else place.parent.parent.parent
+    files = [place] if place.is_file() else sorted(storage.glob("session/*/*.json"))
+    infos = {}
+    for file in files:
+        info = _json_file(file)
+        if type(info) is dict and type(info.get("id")) is str:
+            infos[info["id"]] = info
+    id_ = _chosen(list(infos), session, name)
+    messages: list[Any] = []
+    flat: dict[str, list[Any]] = {}
+    for _stem, part in _json_folder(storage / "part"):
+        if type(part) is dict and type(part.get("messageID")) is str:
+            flat.setdefault(part["messageID"], []).append(part)
+    for _stem, message in _json_folder(_below(storage / "message", id_, name)):
+        own = message.get("id") if type(message) is dict else None
+        parts = [part for _stem, part in _json_folder(_below(storage / "part", own, name))] if type(own) is str and own else []
+        messages.append({"info": message, "parts": [*parts, *flat.get(own if type(own) is str else "", [])]})
+    return {"info": infos[id_], "messages": messages}
+
+
+def _below(folder: Path, id_: str, name: str) -> Path:
+    """The folder of an id; an id that would lead elsewhere is refused."""
+    if "/" in id_ or "\\" in id_ or "\0" in id_ or id_ in (".", ".."):
+        raise CompactionError(
+            ErrorCode.FORMAT_INVALID, f"the id {shown(id_)} is no name of a folder", where=name, fix="repair the file"
+        )
+    return folder / id_
+
+
+def _is_opencode(file: Path) -> bool:
+    try:
+        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as base:
+            names = {row[0] for row in base.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    except sqlite3.Error:
+        return False
+    return {"session", "message", "part"} <= names
+
+
+def _database(file: Path, name: str, session: str | None) -> dict[str, Any]:
+    """The session of a database. Ids stand in columns of their own and are not repeated in the data."""
+    try:
+        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as base:
+            base.row_factory = sqlite3.Row
+            id_ = _chosen([row[0] for row in base.execute("SELECT id FROM session ORDER BY id")], session, name)
+            info = dict(base.execute("SELECT * FROM session WHERE id = ?", (id_,)).fetchone())
+            if type(info.get("revert")) is str:
+                info["revert"] = _decoded(info["revert"], name, None)
+            parts: dict[str, list[Any]] = {}
+            for row in base.execute("SELECT id, message_id, data FROM part WHERE session_id = ? ORDER BY id", (id_,)):
+                parts.setdefault(row["message_id"], []).append(_with_id(row, name))
+            query = "SELECT id, data FROM message WHERE session_id = ? ORDER BY id"
+            messages = [{"info": _with_id(row, name), "parts": parts.get(row["id"], [])} for row in base.execute(query, (id_,))]
+    except sqlite3.Error as cause:
+        raise _unreadable(name, f"cannot be read as OpenCode's database: {cause}", "check the database") from cause
+    return {"info": info, "messages": messages}
+
+
+def _with_id(row: sqlite3.Row, name: str) -> Any:
+    data = _decoded(row["data"], name, None) if type(row["data"]) is str else row["data"]
+    return {**data, "id": row["id"]} if type(data) is dict else None
 
 
 # --------------------------------------------------------------------------------------------------------- JSON
