@@ -28,7 +28,6 @@ from . import _report
 from ._arguments import Job, parse
 from ._input import STDIN, standard_input
 from ._output import Target, replace, target
-from ._session import run_session
 from ._session_arguments import SessionJob
 from ._signals import interruptible
 from ._trace import tracer
@@ -75,7 +74,11 @@ def _run(arguments: Sequence[str]) -> int:
     if isinstance(job, int):
         return job
     try:
-        return run_session(job) if isinstance(job, SessionJob) else _VERBS[job.command](job)
+        if isinstance(job, SessionJob):
+            from ._session import run_session  # noqa: PLC0415 - the part of the library that only ledgers need
+
+            return run_session(job)
+        return _VERBS[job.command](job)
     except RefusedError as error:
         return _told(error.problem, as_json=as_json)
 

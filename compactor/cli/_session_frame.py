@@ -69,6 +69,12 @@ ADVICE: Final = {
     "see context.requirements": "session show lists the pins",
     "open it without context=...": "give the new session another id with --session, or append to this one",
     "close it there, or wait": "close it there, or wait; session unlock --yes takes it away",
+    "make the file and its directory writable, or open it with read_only=True": "make the file and its directory writable",
+    "open it for writing once": "use any verb that writes, once",
+    "open the ledger again": "session show tells",
+    "close the session and open it again": "do it again",
+    "wait for the results or close_calls(...)": "append the results of the calls that wait: session append",
+    "use a MemoryLedger here": "use ledgers on Linux or macOS",
     "pass the cursor of a hit or of the page before, or none": "pass the cursor of a hit or of the page before, or leave --cursor out",
 }
 
