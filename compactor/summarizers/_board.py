@@ -232,12 +232,18 @@ class Board:
         pin = Entry(Section.CONSTRAINTS, text, (), "user", 0)
         self.describe(pin)
         wanted = normal(text)
+        said = {value.key for value in pin.values}
         # A pin that nobody has said since the last digest and that its lines contradict was changed since: the digest
         # would have said so. What was said since then is newer.
         pin.at = max([entry.at for entry in self.lines() if normal(entry.text) == wanted], default=self.read_at)
         for entry in self._near(pin) if pin.values else ():
-            pair = rival(pin, entry) or contradiction(pin, entry, change=True)
-            if pair is None or normal(entry.text) == wanted:
+            if normal(entry.text) == wanted:
+                continue
+            found = rival(pin, entry)
+            pair = found[:2] if found else None
+            if pair is None and said.isdisjoint([value.key for value in entry.values if value.kind not in NOUN_KINDS]):
+                pair = contradiction(pin, entry, change=True)
+            if pair is None:
                 continue
             if entry.at > pin.at or (entry.later is not None and entry.later.by == PINNED and pin.at == self.read_at):
                 if entry.later is None or entry.later.by == PINNED:
@@ -248,7 +254,7 @@ class Board:
     def _may_link(self, news: Entry, entry: Entry) -> bool:
         """True for two statements of which one at least is the user's; in one breath nobody corrects himself without a word."""
         is_users = news.role in ("", "user") or entry.role in ("", "user")
-        return is_users and entry.ids != news.ids and (not entry.role or not entry.text.endswith(("?", "？")))
+        return is_users and entry.ids != news.ids and entry not in self._replaced and (not entry.role or not entry.text.endswith(("?", "？")))
 
     def _note(self, entry: Entry, old: Value, new: Value, news: Entry) -> None:
         """Write down at *entry* what was said later."""
@@ -291,8 +297,9 @@ class Board:
         if entry.later is not None and old.key in (folded(entry.later.new), folded(entry.later.old)):
             stood.add(folded(entry.later.old))
             entry.later = None
-        for value in reversed(entry.values):
-            if value.key in stood:
+        places = [value for value in entry.values if value.key in stood] or [old]
+        for value in reversed(places):
+            if value.key == folded(text[value.start : value.end]):
                 start, end = value.start, value.end
                 if text.startswith(")", end) and text.endswith("now ", 0, start):
                     # What was replaced before is replaced as a whole.
@@ -300,6 +307,8 @@ class Board:
                 text = f"{text[:start]}({by}now {current}){text[end:]}"
         if text != entry.text and len(text) <= len(entry.text) + 64:
             entry.text = text
+            entry.atoms = None
+            self._replaced.append(entry)
             self.describe(entry)
             self.index(entry)
 

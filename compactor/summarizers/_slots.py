@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import attrs
 
 from ._lines import Section
-from ._values import FRAME_WORDS, NAME_KINDS, NOUN_KINDS, Value
+from ._values import FRAME_WORDS, NAME_KINDS, NOUN_KINDS, Value, old_value
 from ._words import DENSE, DENSE_CHARS, STOP, folded, tokens, word_set
 
 if TYPE_CHECKING:
@@ -287,15 +287,18 @@ class _Noun:
             is_near and at < self.start and (self.atoms[self.start - 1] in (DET, OF) or self.atoms[self.start - 1] in _ENDS)
         )
 
-    def is_apart(self, value: Value, most: float = 0) -> bool:
-        """True when a word that says something stands between it and a value."""
+    def between(self, value: Value) -> list[str]:
+        """The words that say something between it and a value."""
         first, last = self.places[self.start][0], self.places[self.end - 1][1]
-        between = [
+        return [
             atom
             for atom, (start, end) in zip(self.atoms, self.places, strict=True)
             if atom > DET and atom not in _ENDS and (last <= start < value.start or value.end < end <= first)
         ]
-        return sum([0.5 if len(atom) == 1 else 1.0 for atom in between]) > most
+
+    def is_apart(self, value: Value, most: float = 0) -> bool:
+        """True when more than this stands between it and a value."""
+        return sum([0.5 if len(atom) == 1 else 1.0 for atom in self.between(value)]) > most
 
     def _is_past(self, at: int, value: Value, step: int) -> bool:
         return self.places[at][0] >= value.end if step > 0 else self.places[at][1] <= value.start
@@ -310,9 +313,12 @@ def _pair(here: _Noun, news: Entry, there: _Noun, entry: Entry) -> tuple[Value, 
         if value is None:
             continue
         if other.key in said:
-            # Who names both replaces one; but among many values they may be anything.
+            named = old_value(news.text, news.values)
+            if named is not None:
+                return (other, value) if named.key == other.key else None
+            # Who names both replaces the first one; but among many values they may be anything.
             alike = [one for one in news.values if _is_alike(one, other)]
-            return (other, value) if value.kind == other.kind and len(alike) == 2 else None
+            return (other, value) if value.kind == other.kind and len(alike) == 2 and alike[1] is value else None
         if any(_is_alike(one, other) and one.key in held for one in here.beside(news)):
             return None
         if here.is_off(value) or there.is_off(other):
@@ -321,12 +327,19 @@ def _pair(here: _Noun, news: Entry, there: _Noun, entry: Entry) -> tuple[Value, 
             return None
         if here.is_short and (here.is_apart(value, 1.5) or there.is_apart(other)):
             return None
+        if _are_apart(here.between(value), there.between(other)):
+            return None
         mine, theirs = here.beyond(value), there.beyond(other)
         # "I wrote down 5 for the limit" and "I wrote down 8 for the port" share words, and are about what they do not share.
         if mine - theirs and theirs - mine and not (here.is_led(value) and there.is_led(other)):
             return None
         return other, value
     return None
+
+
+def _are_apart(mine: list[str], theirs: list[str]) -> bool:
+    """True when each has something of its own: there the nouns are."""
+    return not set(mine) <= set(theirs) and not set(theirs) <= set(mine)
 
 
 def _sets(atoms: tuple[str, ...]) -> bool:

@@ -287,10 +287,237 @@ noun: место копий|path
 """,
 }
 
-_OWN: Final = ("fact: ", "old: ", "new: ", "noun: ")
-MORE: Final = {
-    language: "\n".join([line for line in DEVELOPMENT[language].strip().split("\n") if not line.startswith(_OWN)])
-    + "\n"
-    + text.strip()
-    for language, text in _VALUES.items()
+_MIXED: Final = {
+    "en": """
+fact: Nobody remembers why, but our {n} has been {v} for years.
+fact: Found it in the wiki: {n} {v}.
+old: Assume {v} for the {n}.
+old: The {n} they gave me is {v}.
+old: As far as I know the {n} is {v}.
+old: Please prepare everything with {n} {v}; details follow.
+old: We'll go with {v} for the {n}.
+old: Could you plan the week around a {n} of {v}?
+new: The {n} went up to {v} this morning.
+new: Just heard back, {n} {v}.
+new: Since this morning the {n} reads {v}.
+new: Please treat {v} as the {n}.
+new: Where I said {o} for the {n}, read {v}.
+new: {o} is history, the {n} is {v}.
+new: The {n} I gave you was outdated, {v} is the one.
+new: I misread the {n}: it says {v}.
+new: They signed off on {v} as our {n}.
+new: Everybody else already uses {v} as the {n}.
+new: Swap the {n} {o} for {v}.
+new: With the {n} at {v} we are safe.
+new: Sorry, {n} {v}.
+noun: quota|number
+noun: timeout|number
+noun: budget|money
+noun: admin port|port
+noun: report folder|path
+noun: driver version|version
+noun: case number|ticket
+noun: mail limit|size
+noun: mirror host|host
+noun: duty officer|person
+noun: drop location|path
+noun: printing allowance|money
+""",
+    "de": """
+fact: Seit Jahren ist {n} {v}, keiner weiß warum.
+old: Geh von {v} für {n} aus.
+old: Soviel ich weiß, ist {n} {v}.
+old: Bereite bitte alles mit {n} {v} vor.
+old: Plane die Woche mit {n} {v}.
+new: {n} steht seit heute früh bei {v}.
+new: Eben erfahren, {n} {v}.
+new: Behandle {v} als {n}.
+new: {o} ist Geschichte, {n} ist {v}.
+new: Da hatte ich mich verlesen, bei {n} steht {v}.
+new: Alle anderen nehmen schon {v} als {n}.
+new: Mit {n} {v} sind wir sicher.
+new: Sorry, {n} {v}.
+new: Freigegeben wurde {v} als {n}.
+noun: Kontingent|number
+noun: Zeitlimit|number
+noun: Adminport|port
+noun: Berichtsordner|path
+noun: Treiberstand|version
+noun: Vorgangsnummer|ticket
+noun: Mailgrenze|size
+noun: Spiegelhost|host
+noun: Dienstleiter|person
+noun: Druckbudget|money
+""",
+    "fr": """
+fact: Depuis des années {n} est {v}, personne ne sait pourquoi.
+old: Pars du principe que {n} est {v}.
+old: Autant que je sache, {n} est {v}.
+old: Prépare tout avec {n} {v}, la suite arrive.
+old: On table sur {v} pour {n}.
+new: Depuis ce matin {n} affiche {v}.
+new: On vient de me dire : {n} {v}.
+new: Considère {v} comme {n}.
+new: {o}, c'est fini, {n} est {v}.
+new: J'avais mal lu {n} : c'est {v}.
+new: Tout le monde utilise déjà {v} comme {n}.
+new: Avec {n} à {v}, on est tranquilles.
+new: Pardon, {n} {v}.
+new: Ils ont validé {v} comme {n}.
+noun: le quota|number
+noun: le délai|number
+noun: le port d'administration|port
+noun: le dossier des rapports|path
+noun: la version du pilote|version
+noun: le numéro de dossier|ticket
+noun: la limite de courriel|size
+noun: l'hôte miroir|host
+noun: le responsable de garde|person
+noun: le budget d'impression|money
+""",
+    "es": """
+fact: Desde hace años {n} es {v}, nadie sabe por qué.
+old: Supón que {n} es {v}.
+old: Que yo sepa, {n} es {v}.
+old: Prepáralo todo con {n} {v}, luego te cuento.
+old: Contamos con {v} para {n}.
+new: Desde esta mañana {n} marca {v}.
+new: Me acaban de decir: {n} {v}.
+new: Considera {v} como {n}.
+new: {o} es historia, {n} es {v}.
+new: Leí mal {n}: pone {v}.
+new: Todos usan ya {v} como {n}.
+new: Con {n} en {v} vamos seguros.
+new: Perdón, {n} {v}.
+new: Aprobaron {v} como {n}.
+noun: la cuota|number
+noun: el plazo|number
+noun: el puerto de administración|port
+noun: la carpeta de informes|path
+noun: la versión del controlador|version
+noun: el número de caso|ticket
+noun: el límite de correo|size
+noun: el host espejo|host
+noun: el jefe de guardia|person
+noun: el presupuesto de impresión|money
+""",
+    "zh": """
+fact: 多年来{n}一直是{v}，没人知道原因。
+old: 假设{n}是{v}。
+old: 据我所知{n}是{v}。
+old: 请按{n}{v}准备好一切。
+old: 我们打算{n}用{v}。
+new: 今早{n}到了{v}。
+new: 刚得到消息，{n}{v}。
+new: 请把{v}当作{n}。
+new: {o}是老黄历了，{n}是{v}。
+new: 我看错了{n}，上面写的是{v}。
+new: 大家都已经用{v}做{n}了。
+new: {n}在{v}就稳妥了。
+new: 抱歉，{n}{v}。
+new: 他们批准了{v}作为{n}。
+noun: 配额|number
+noun: 超时|number
+noun: 管理端口|port
+noun: 报告文件夹|path
+noun: 驱动版本|version
+noun: 案件编号|ticket
+noun: 邮件上限|size
+noun: 镜像主机|host
+noun: 值班主管|person
+noun: 打印预算|money
+""",
+    "ja": """
+fact: 何年も前から{n}は{v}で、理由は誰も知りません。
+old: {n}は{v}と仮定して。
+old: 私の知る限り{n}は{v}です。
+old: {n}{v}で全部準備しておいてください。
+old: {n}は{v}でいきましょう。
+new: 今朝から{n}は{v}になっています。
+new: さっき聞きました、{n}{v}。
+new: {v}を{n}として扱って。
+new: {o}はもう過去の話、{n}は{v}です。
+new: {n}を読み間違えました、{v}と書いてあります。
+new: みんなもう{n}に{v}を使っています。
+new: {n}が{v}なら安心です。
+new: すみません、{n}{v}。
+new: {n}として{v}が承認されました。
+noun: 割当|number
+noun: タイムアウト|number
+noun: 管理ポート|port
+noun: 報告フォルダ|path
+noun: ドライバ版|version
+noun: 案件番号|ticket
+noun: メール上限|size
+noun: ミラーホスト|host
+noun: 当直責任者|person
+noun: 印刷予算|money
+""",
+    "ko": """
+fact: 몇 년째 {n}는 {v}인데 이유는 아무도 몰라요.
+old: {n}는 {v}라고 가정해.
+old: 제가 알기로 {n}는 {v}입니다.
+old: {n} {v}로 다 준비해 주세요.
+old: {n}는 {v}로 하죠.
+new: 오늘 아침부터 {n}는 {v}입니다.
+new: 방금 들었는데 {n} {v}.
+new: {v}를 {n}로 봐 주세요.
+new: {o}는 옛날 얘기고 {n}는 {v}예요.
+new: {n}를 잘못 읽었네요, {v}라고 써 있어요.
+new: 다들 벌써 {n}로 {v}를 써요.
+new: {n}가 {v}면 안심이죠.
+new: 미안, {n} {v}.
+new: {n}로 {v}가 승인됐어요.
+noun: 할당량|number
+noun: 제한 시간|number
+noun: 관리 포트|port
+noun: 보고서 폴더|path
+noun: 드라이버 버전|version
+noun: 사건 번호|ticket
+noun: 메일 한도|size
+noun: 미러 호스트|host
+noun: 당직 책임자|person
+noun: 인쇄 예산|money
+""",
+    "ru": """
+fact: Уже много лет {n} — {v}, никто не знает почему.
+old: Считай, что {n} — {v}.
+old: Насколько я знаю, {n} — {v}.
+old: Подготовь всё, {n} {v}, детали потом.
+old: Рассчитываем на {v} ({n}).
+new: С утра {n} показывает {v}.
+new: Только что сообщили: {n} {v}.
+new: Считай {v} за {n}.
+new: {o} — это уже история, {n} — {v}.
+new: Я неверно прочёл {n}: там {v}.
+new: Все уже используют {v} как {n}.
+new: Если {n} {v}, мы в безопасности.
+new: Прости, {n} {v}.
+new: Одобрили {v} как {n}.
+noun: квота|number
+noun: таймаут|number
+noun: порт администратора|port
+noun: папка отчётов|path
+noun: версия драйвера|version
+noun: номер дела|ticket
+noun: лимит почты|size
+noun: зеркальный хост|host
+noun: дежурный начальник|person
+noun: бюджет печати|money
+""",
 }
+
+_OWN: Final = ("fact: ", "old: ", "new: ", "noun: ")
+
+
+def _pool(values: dict[str, str]) -> dict[str, str]:
+    """These values, and the rest as in the first pool."""
+    pool: dict[str, str] = {}
+    for language, text in values.items():
+        rest = [line for line in DEVELOPMENT[language].strip().split("\n") if not line.startswith(_OWN)]
+        pool[language] = "\n".join([*rest, text.strip()])
+    return pool
+
+
+MORE: Final = _pool(_VALUES)
+MIXED: Final = _pool(_MIXED)
