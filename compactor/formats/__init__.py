@@ -16,7 +16,20 @@ import attrs
 from compactor.errors import CompactionError, ErrorCode, shown
 from compactor.plain import SESSION_LIMITS, Limits
 
-from . import anthropic_messages, claude_code, codex, gemini_cli, langchain, native, openai_chat, openai_responses, opencode, pi
+from . import (
+    anthropic_messages,
+    claude_code,
+    codex,
+    gemini_cli,
+    hermes,
+    kimi_cli,
+    langchain,
+    native,
+    openai_chat,
+    openai_responses,
+    opencode,
+    pi,
+)
 from ._anthropic_check import check_anthropic
 from ._openai_check import check_openai_chat
 from ._outline import line_of, outline
@@ -70,6 +83,8 @@ FORMATS: Final[dict[str, Codec]] = {
     openai_responses.NAME: Codec(openai_responses.parse, openai_responses.render, openai_responses.reply),
     anthropic_messages.NAME: Codec(anthropic_messages.parse, anthropic_messages.render, anthropic_messages.reply),
     opencode.NAME: Codec(opencode.parse),
+    hermes.NAME: Codec(hermes.parse),
+    kimi_cli.NAME: Codec(kimi_cli.parse),
     langchain.NAME: Codec(langchain.parse, langchain.render),
     native.NAME: Codec(native.parse, native.render),
 }
@@ -151,10 +166,10 @@ def detect(text: str, *, whole: bool) -> Detected | None:
     return _document(text, one_line=len(lines) == 1 or not whole)
 
 
-_ROW_CODECS: Final = (pi, claude_code, codex, gemini_cli, langchain)
+_ROW_CODECS: Final = (pi, claude_code, codex, gemini_cli, kimi_cli, langchain)
 """Formats of one row on each line; no row belongs to two of them."""
 
-_DOCUMENT_CODECS: Final = (gemini_cli, langchain, opencode)
+_DOCUMENT_CODECS: Final = (gemini_cli, langchain, opencode, hermes)
 """Formats of programs whose sessions are one document."""
 
 

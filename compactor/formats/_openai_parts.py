@@ -112,7 +112,7 @@ def parts_of(
                 else:
                     parts.append(part)
             case Opaque():
-                if block.kind.startswith(_OPAQUE) and type(block.data.get("type")) is str:
+                if block.kind.startswith(_OPAQUE) and text_or(block.data.get("type"), "text") != "text":
                     parts.append(thaw(block.data))
                 else:
                     lost["opaque_left_out"] += 1
