@@ -136,6 +136,18 @@ def test_every_file_of_the_corpus_is_compacted_and_obeys_the_target_format(run: 
     assert context.messages == read_transcript(path).messages[-len(context.messages) :]
 
 
+def test_from_names_the_session_where_a_place_holds_several(run: Main, tmp_path: Path) -> None:
+    storage = tmp_path / "storage"
+    (storage / "message").mkdir(parents=True)
+    (storage / "session" / "p").mkdir(parents=True)
+    for name in ("ses_1", "ses_2"):
+        (storage / "session" / "p" / f"{name}.json").write_text(json.dumps({"id": name}))
+    for verb in ("compact", "plan", "check"):
+        code, _out, err = run(verb, storage)
+        assert (code, "holds 2 sessions; pass --from with one of 'ses_1', 'ses_2'" in err) == (3, True)
+        assert run(verb, storage, "--from", "ses_1")[0] == 0
+
+
 # --------------------------------------------------------------------------------------------------------- plan
 
 

@@ -140,6 +140,22 @@ def test_import_reads_standard_input(tmp_path: Path, run: Main, monkeypatch: pyt
     assert (code, out.splitlines()[0].startswith("read       <stdin>: pi, ")) == (0, True)
 
 
+def test_from_names_the_session_where_a_place_holds_several(tmp_path: Path, run: Main, told: Told) -> None:
+    storage = tmp_path / "storage"
+    for name in ("ses_1", "ses_2"):
+        for path, value in {
+            f"session/p/{name}.json": {"id": name},
+            f"message/{name}/msg_{name}.json": {"id": f"msg_{name}", "sessionID": name, "role": "user", "time": {"created": 1}},
+            f"part/msg_{name}/prt_1.json": {"id": "prt_1", "type": "text", "text": f"I am {name}."},
+        }.items():
+            (storage / path).parent.mkdir(parents=True, exist_ok=True)
+            (storage / path).write_text(json.dumps(value))
+    code, _out, err = run("import", tmp_path / "new.ledger", storage)
+    assert (code, "holds 2 sessions; pass --from with one of 'ses_1', 'ses_2'" in err) == (3, True)
+    told("import", tmp_path / "new.ledger", storage, "--from", "ses_2")
+    assert "I am ses_2." in run("show", tmp_path / "new.ledger")[1]
+
+
 # --------------------------------------------------------------------------------------------------- append and pins
 
 

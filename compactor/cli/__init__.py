@@ -26,7 +26,7 @@ from compactor.transcript import validate_transcript
 
 from . import _report
 from ._arguments import Job, parse
-from ._input import STDIN, standard_input
+from ._input import STDIN, standard_input, unread
 from ._output import Target, replace, target
 from ._session_arguments import SessionJob
 from ._signals import interruptible
@@ -104,7 +104,7 @@ def _piped(job: Job) -> bytes | None:
 
 
 def _context(job: Job, piped: bytes | None) -> ActiveContext:
-    return read_transcript(job.file or "") if piped is None else read_bytes_transcript(piped, job.name)
+    return read_transcript(job.file or "", session=job.of) if piped is None else read_bytes_transcript(piped, job.name)
 
 
 def _read(job: Job) -> ActiveContext:
@@ -112,7 +112,7 @@ def _read(job: Job) -> ActiveContext:
     try:
         return _context(job, _piped(job))
     except CompactionError as error:
-        raise RefusedError(Problem.of(error, REFUSED, job.name)) from error
+        raise unread(error, job.name) from error
 
 
 # ----------------------------------------------------------------------------------------------------------- verbs
@@ -213,7 +213,7 @@ def _check(job: Job) -> int:
         # Our own format is read strictly: one fault and there is no context. All of them are listed here.
         faults = _all_faults(job, piped) if error.code is ErrorCode.INVALID_TRANSCRIPT else ()
         if not faults:
-            raise RefusedError(Problem.of(error, REFUSED, job.name)) from error
+            raise unread(error, job.name) from error
     else:
         report, faults = context.report, validate_transcript(context.messages, live=True)
     number = len(faults) + sum([_report.is_fault(note) for note in report.notes] if report else [])

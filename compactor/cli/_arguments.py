@@ -15,7 +15,7 @@ from compactor.lesson import EDGES, FAILURES
 from compactor.phases import Phase
 from compactor.policy import Budget, Policy
 
-from ._input import NAME, STDIN
+from ._input import FROM, NAME, STDIN
 from ._session_arguments import SessionJob, session
 from ._sizing import Decorator, sized, sizing_options
 from ._trace import KINDS
@@ -44,6 +44,8 @@ class Job:
     cancel_at: Phase | None = None
     fail: Phase | None = None
     step: bool = False
+    of: str | None = None
+    """Which session of the file."""
     typed: str = ""
     """The options of the command as they were typed, without its name."""
 
@@ -76,22 +78,27 @@ def _version() -> str:
         return "(not installed)"
 
 
+_HELP: Final = f"""Compact the session of an LLM agent: commit after validate, cancel at any time, delete nothing.
+
+FILE is a session of another tool, messages of a provider's API as JSON, or this program's own JSON; its contents tell which:
+{", ".join(FORMATS)}. - is standard input; --sample takes a packaged session instead of a FILE.
+"""
+
+
 @click.group(
+    help=_HELP,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog=EXIT_CODES,
 )
 @click.version_option(_version(), message="trio-compactor %(version)s")
 def _group() -> None:
-    """Compact the session of an LLM agent: commit after validate, cancel at any time, delete nothing.
-
-    FILE is a session of Pi or Claude Code (JSONL), messages of OpenAI or Anthropic as JSON, or this program's own JSON;
-    its contents tell which. - is standard input; --sample takes a packaged session instead of a FILE.
-    """
+    """Take the verb."""
 
 
 def _input(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
+        FROM,
         click.option("--sample", is_flag=True, help="Use the packaged sample session; no FILE."),
         click.argument("file", required=False),
     ):
@@ -131,7 +138,7 @@ def plan(**options: Any) -> Job:
 @_group.command()
 @_input
 def check(**options: Any) -> Job:
-    """List what is wrong with FILE; exit 1 when something had to be repaired or set aside."""
+    """List what is wrong with FILE. Exit 1 when something had to be repaired or set aside."""
     return _job("check", **options)
 
 
@@ -147,7 +154,7 @@ def _phase(name: str, phases: tuple[Phase, ...], text: str) -> Callable[[Callabl
 @_phase("--fail", FAILURES, "Make the work of this phase fail")
 @click.option("--step", is_flag=True, help="Wait for Enter at each step.")
 def demo(cancel_at: str | None, fail: str | None, step: bool) -> Job:
-    """Walk through one compaction of the packaged sample, step by step; the lesson of this program."""
+    """Walk through one compaction of the packaged sample. Step by step; the lesson of this program."""
     return Job("demo", None, cancel_at=Phase(cancel_at) if cancel_at else None, fail=Phase(fail) if fail else None, step=step)
 
 
@@ -166,7 +173,7 @@ def _job(
     if as_json and rest.get("out") == "-":
         raise click.UsageError("--json and -o - both want standard output; write the result to a file.")
     sizing = sized(rest)
-    return Job(command, file, as_json, sizing, **rest)
+    return Job(command, file, as_json, sizing, of=rest.pop("from"), **rest)
 
 
 _group.add_command(session)

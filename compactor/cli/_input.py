@@ -1,13 +1,15 @@
-"""Standard input, whole; what is wrong with it is one sentence."""
+"""What is read: standard input, whole, or a session file; what is wrong with it is one sentence."""
 
 from __future__ import annotations
 
 import sys
 from typing import Final
 
-from compactor.errors import ErrorCode
+import click
 
-from ._words import refused
+from compactor.errors import CompactionError, ErrorCode
+
+from ._words import REFUSED, Problem, RefusedError, refused
 
 STDIN: Final = "-"
 """What is typed for it in the place of a file."""
@@ -24,3 +26,12 @@ def standard_input() -> bytes:
     except OSError as error:
         what = f"cannot be read: {error.strerror}"
         raise refused(what, "pipe a session in, or name a file", NAME, ErrorCode.FILE_UNREADABLE.value) from error
+
+
+FROM: Final = click.option("--from", metavar="ID", help="Which session of FILE, where it holds several.")
+
+
+def unread(error: CompactionError, name: str) -> RefusedError:
+    """Exit 3: the file *name* could not be read as a session."""
+    fix = error.fix.replace("pass session= with", "pass --from with")
+    return RefusedError(Problem.of(CompactionError(error.code, error.message, where=error.where, fix=fix), REFUSED, name))

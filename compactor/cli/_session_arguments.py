@@ -15,6 +15,7 @@ from compactor.formats.native import NAME as NATIVE
 from compactor.plain import is_blank
 from compactor.policy import Budget, Policy
 
+from ._input import FROM
 from ._sizing import sized, sizing_options
 from ._trace import KINDS
 from ._words import EXIT_CODES, told
@@ -138,6 +139,7 @@ VERBS: Final[dict[str, Shape]] = {
         "LEDGER is made when it is not there.",
         (
             _argument("file", required=False),
+            FROM,
             _flag("--sample", "Use the packaged sample session; no FILE."),
             _option("--pin", "Pin a requirement, too; may be repeated.", multiple=True, metavar="TEXT"),
         ),
@@ -240,7 +242,7 @@ VERBS: Final[dict[str, Shape]] = {
 
 @click.group(epilog=EXIT_CODES)
 def session() -> None:
-    """Work with the sessions of a LEDGER, a file that keeps every original.
+    """Work with the sessions of a LEDGER. It is a file that keeps every original.
 
     --session may be left out where the ledger holds just one.
     """

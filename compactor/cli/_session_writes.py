@@ -27,7 +27,7 @@ from compactor.stores import open_store
 from compactor.surface import Surface
 
 from . import _report, _session_report
-from ._input import NAME, STDIN, standard_input
+from ._input import NAME, STDIN, standard_input, unread
 from ._session_arguments import SessionJob
 from ._session_frame import Found, context_found, invalid, problem, viewing, which, writing
 from ._session_owner import owner_of
@@ -48,12 +48,12 @@ def session_file(job: SessionJob) -> tuple[str, ActiveContext, ImportReport]:
             case "-":
                 context = read_bytes_transcript(standard_input(), name)
             case _:
-                context = read_transcript(file)
+                context = read_transcript(file, session=job.options["from"])
         # Pinned before and not after: a session begins in one transaction.
         pins = tuple([Requirement(text, id=f"r-{secrets.token_hex(6)}") for text in job.options["pin"]])
         return name, with_requirements(context, (*context.requirements, *pins)), context.report
     except CompactionError as error:
-        raise RefusedError(Problem.of(error, REFUSED, name)) from error
+        raise unread(error, name) from error
 
 
 async def import_(job: SessionJob, given: tuple[str, ActiveContext, ImportReport]) -> Found:
