@@ -18,7 +18,7 @@ from .events import Draft, Event, EventType, Restore, Rewind, canonical
 from .history import load
 from .identity import RENAMED
 from .ledger import Lease, Ledger, Origin
-from .surface import hidden_by
+from .surface import Surface, hidden_by
 
 REDACTED: Final = "[redacted]"
 """What stands in place of redacted text."""
@@ -70,15 +70,70 @@ class Editing(Protocol):
         """Publish *context*, which shows other events than the one before."""
 
 
+def _invalid(where: str, what: str, fix: str) -> CompactionError:
+    return CompactionError(ErrorCode.INVALID_INPUT, what, where=where, fix=fix)
+
+
+async def planned_undo(ledger: Ledger, session_id: str, surface: Surface, record_id: str) -> tuple[Undone, Restore]:
+    """What the undo of a compaction would come to on *surface*, and its operation. Writes nothing, needs no ownership."""
+    summaries = await _over(ledger, session_id, surface, record_id)
+    planned = surface.copy()
+    for event in summaries:
+        at = planned.order.index(event.seq)
+        planned.order[at : at + 1] = hidden_by(event) or ()
+    context = await load(ledger, session_id, planned)
+    undone = Undone(tuple([event.data["run"] for event in summaries]), context)
+    return undone, Restore(tuple([event.seq for event in summaries]))
+
+
+async def _over(ledger: Ledger, session_id: str, surface: Surface, record_id: str) -> list[Event]:
+    """The summary of a record, and those that hide one another down to it; newest first."""
+    at = await ledger.find(session_id, f"summary:{record_id}") if type(record_id) is str else None
+    if at is None:
+        raise _invalid("record_id", f"{shown(record_id)} is no compaction of this session", "see context.compactions")
+    found: list[Event] = []
+    while True:
+        (event,) = await ledger.read(session_id, at, at + 1)
+        found.insert(0, event)
+        if at in surface.order:
+            return found
+        above = await ledger.hiding(session_id, at)
+        if above is None:
+            raise _invalid(
+                "record_id",
+                f"compaction {shown(record_id)} is not in force",
+                "it was undone, or rewound away: nothing to undo",
+            )
+        at = above
+
+
+async def forked(ledger: Ledger, parent: str, surface: Surface, seq: int | None, session_id: str, *, owner: str) -> str:
+    """Begin session *session_id* with what *parent* has up to *seq* (None: all). What it takes over can change no more."""
+    whole = await _whole(ledger, parent, surface, surface.next_seq - 1 if seq is None else seq)
+    lease = await ledger.acquire(session_id, owner=owner, origin=Origin(parent, whole))
+    await ledger.release(lease)
+    return session_id
+
+
+async def _whole(ledger: Ledger, session_id: str, surface: Surface, seq: object) -> int:
+    """The event, or the one after it that it makes no sense without: a summary's end marker, the summary of adopted records."""
+    if type(seq) is not int or not 0 <= seq < surface.next_seq:
+        raise _invalid("seq", f"this session has no event {shown(str(seq))}", "events are counted from 0")
+    event, *after = await ledger.read(session_id, seq, seq + 2)
+    if event.type is EventType.RECORDS_ADOPTED and any(each.type is EventType.SUMMARY_PLACED for each in after):
+        return seq + 1
+    if event.type is EventType.SUMMARY_PLACED and "run" in event.data:
+        end = await ledger.find(session_id, f"end:{event.data['run']}")
+        return seq if end is None else end
+    return seq
+
+
 @attrs.define(eq=False, repr=False)
 class Edits:
     """The edits of one session. *in_hand* tells whether a run holds its span."""
 
     host: Editing
     in_hand: Callable[[], bool]
-
-    def _invalid(self, where: str, what: str, fix: str) -> CompactionError:
-        return CompactionError(ErrorCode.INVALID_INPUT, what, where=where, fix=fix)
 
     def _check_free(self) -> None:
         if self.in_hand():
@@ -93,39 +148,11 @@ class Edits:
         host = self.host
         async with host.writing:
             self._check_free()
-            summaries = await self._over(record_id)
-            surface = host.lease.surface.copy()
-            for event in summaries:
-                at = surface.order.index(event.seq)
-                surface.order[at : at + 1] = hidden_by(event) or ()
-            context = await load(host.store, host.lease.session_id, surface)
-            undone = Undone(tuple([event.data["run"] for event in summaries]), context)
+            undone, op = await planned_undo(host.store, host.lease.session_id, host.lease.surface, record_id)
             if not dry_run:
-                op = Restore(tuple([event.seq for event in summaries]))
                 await host.write([Draft(EventType.COMPACTION_UNDONE, {"records": undone.record_ids}, op, op.summaries)])
-                host.rebase(context)
+                host.rebase(undone.context)
         return undone
-
-    async def _over(self, record_id: str) -> list[Event]:
-        """The summary of a record, and those that hide one another down to it; newest first."""
-        store, session_id = self.host.store, self.host.lease.session_id
-        at = await store.find(session_id, f"summary:{record_id}") if type(record_id) is str else None
-        if at is None:
-            raise self._invalid("record_id", f"{shown(record_id)} is no compaction of this session", "see context.compactions")
-        found: list[Event] = []
-        while True:
-            (event,) = await store.read(session_id, at, at + 1)
-            found.insert(0, event)
-            if at in self.host.lease.surface.order:
-                return found
-            above = await store.hiding(session_id, at)
-            if above is None:
-                raise self._invalid(
-                    "record_id",
-                    f"compaction {shown(record_id)} is not in force",
-                    "it was undone, or rewound away: nothing to undo",
-                )
-            at = above
 
     # ------------------------------------------------------------------------------------------------ rewind
 
@@ -134,7 +161,7 @@ class Edits:
         host = self.host
         async with host.writing:
             self._check_free()
-            seq = await self._whole(seq)
+            seq = await _whole(host.store, host.lease.session_id, host.lease.surface, seq)
             now = host.lease.surface
             surface = await host.store.surface_at(host.lease.session_id, seq)
             surface.pins = dict(now.pins)
@@ -150,26 +177,10 @@ class Edits:
             host.rebase(context)
         return Rewound(seq, less, context)
 
-    async def _whole(self, seq: object) -> int:
-        """The event, or the one after it that it makes no sense without: a summary's end marker, the summary of adopted records."""
-        if type(seq) is not int or not 0 <= seq < self.host.lease.surface.next_seq:
-            raise self._invalid("seq", f"this session has no event {shown(str(seq))}", "events are counted from 0")
-        session_id = self.host.lease.session_id
-        event, *after = await self.host.store.read(session_id, seq, seq + 2)
-        if event.type is EventType.RECORDS_ADOPTED and any(each.type is EventType.SUMMARY_PLACED for each in after):
-            return seq + 1
-        if event.type is EventType.SUMMARY_PLACED and "run" in event.data:
-            end = await self.host.store.find(session_id, f"end:{event.data['run']}")
-            return seq if end is None else end
-        return seq
-
     async def fork(self, seq: int | None, session_id: str, *, owner: str) -> str:
         """Begin a session of its own with this one's prefix; it remembers its parent."""
-        host = self.host
-        whole = await self._whole(host.lease.surface.next_seq - 1 if seq is None else seq)
-        lease = await host.store.acquire(session_id, owner=owner, origin=Origin(host.lease.session_id, whole))
-        await host.store.release(lease)
-        return session_id
+        lease = self.host.lease
+        return await forked(self.host.store, lease.session_id, lease.surface, seq, session_id, owner=owner)
 
     # --------------------------------------------------------------------------------------------- redaction
 
@@ -179,13 +190,11 @@ class Edits:
         async with host.writing:
             self._check_free()
             if type(seq) is not int or not 0 <= seq < host.lease.surface.next_seq:
-                raise self._invalid("seq", f"this session has no event {shown(str(seq))}", "events are counted from 0")
+                raise _invalid("seq", f"this session has no event {shown(str(seq))}", "events are counted from 0")
             (event,) = await host.store.read(session_id, seq, seq + 1)
             tombstone = tombstone_of(event)
             if tombstone is None:
-                raise self._invalid(
-                    "seq", f"{event.type.value} holds no text of a conversation", "redact the event that holds it"
-                )
+                raise _invalid("seq", f"{event.type.value} holds no text of a conversation", "redact the event that holds it")
             surface = host.lease.surface
             context = None
             if seq in surface.digests:

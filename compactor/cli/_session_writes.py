@@ -7,15 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import attrs
 import trio
 
 from compactor.context import ActiveContext, with_requirements
-from compactor.edits import Edits, tombstone_of
+from compactor.edits import forked, planned_undo, tombstone_of
 from compactor.errors import CompactionError, ErrorCode
-from compactor.events import Draft, Event
+from compactor.events import Event
 from compactor.formats import ImportReport
-from compactor.ledger import Lease, Ledger, SessionInfo, check_session_id
+from compactor.ledger import check_session_id
 from compactor.live import owner
 from compactor.messages import Requirement
 from compactor.outcomes import Failed
@@ -24,7 +23,6 @@ from compactor.readers import decode_rows, read_bytes_transcript, read_transcrip
 from compactor.reading import read_one
 from compactor.session import open_session
 from compactor.stores import open_store
-from compactor.surface import Surface
 
 from . import _report, _session_report
 from ._input import NAME, STDIN, standard_input, unread
@@ -169,39 +167,6 @@ async def compact(job: SessionJob, _given: None) -> Found:
 # -------------------------------------------------------------------------------------------------------------- edits
 
 
-@attrs.define(eq=False)
-class _Looking:
-    """What an edit needs of a session that is not opened for writing: to plan an undo, or to begin a fork of it."""
-
-    store: Ledger
-    lease: Lease
-    context: ActiveContext
-    writing: trio.Lock = attrs.field(factory=trio.Lock)
-    unwritable: str | None = None
-
-    async def write(self, drafts: Sequence[Draft]) -> tuple[Event, ...]:
-        """Never asked for."""
-        raise NotImplementedError
-
-    def rebase(self, context: ActiveContext) -> None:
-        """Never asked for."""
-        raise NotImplementedError
-
-
-@attrs.frozen
-class _Outside:
-    """Stands for the right to write where nothing is written."""
-
-    session_id: str
-    epoch: int
-    surface: Surface
-
-
-async def _looking(store: Ledger, info: SessionInfo, context: ActiveContext) -> Edits:
-    surface = await store.surface_at(info.id, info.events - 1)
-    return Edits(_Looking(store, _Outside(info.id, info.epoch, surface), context), lambda: False)
-
-
 async def undo(job: SessionJob, _given: None) -> Found:
     """Bring back what a compaction hid."""
     dry, record = job.options["dry_run"], job.options["record"]
@@ -209,8 +174,7 @@ async def undo(job: SessionJob, _given: None) -> Found:
         async with viewing(job) as view:
             info = await which(job, view)
             name = info.id
-            edits = await _looking(view.store, info, await view.surface_at(name))
-            undone = await edits.undo(record, dry_run=True)
+            undone, _op = await planned_undo(view.store, name, await view.store.surface_at(name), record)
     else:
         async with writing(job) as session:
             name = session.id
@@ -239,17 +203,16 @@ async def fork(job: SessionJob, _given: None) -> Found:
         info = await which(job, view)
         if any(one.id == name for one in await view.sessions()):
             raise invalid(job, f"session {name} is there already", "give the fork another id with --as")
-        now = await view.surface_at(info.id)
+        surface = await view.store.surface_at(info.id)
     store = await open_store(job.path)
     try:
-        edits = await _looking(store, info, now)
-        await edits.fork(seq, name, owner=owner())
+        await forked(store, info.id, surface, seq, name, owner=owner())
     finally:
         await store.aclose()
     async with viewing(job) as view:
-        forked = await view.surface_at(name)
-    plain = {**context_found(name, forked), "fork": name, "parent": info.id}
-    lines = [_report.row("fork", f"{name}, of {info.id}"), *_session_report.context_lines(name, forked)]
+        now = await view.surface_at(name)
+    plain = {**context_found(name, now), "fork": name, "parent": info.id}
+    lines = [_report.row("fork", f"{name}, of {info.id}"), *_session_report.context_lines(name, now)]
     return Found(plain, lines)
 
 
