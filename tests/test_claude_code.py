@@ -403,7 +403,7 @@ def test_a_session_is_told_by_its_rows():
     assert detect("\n".join(map(json.dumps, (head, row))), whole=True).format == "claude-code"
     assert detect(json.dumps(row)[:-2], whole=False).format == "claude-code"
     qwen = {**row, "message": {"role": "user", "parts": [{"text": "x"}]}}
-    assert detect("\n".join(map(json.dumps, (head, qwen))), whole=True) is None
+    assert detect("\n".join(map(json.dumps, (head, qwen))), whole=True).format == "qwen-code"
 
 
 ROW = st.one_of(

@@ -29,6 +29,7 @@ from . import (
     openai_responses,
     opencode,
     pi,
+    qwen_code,
 )
 from ._anthropic_check import check_anthropic
 from ._openai_check import check_openai_chat
@@ -85,6 +86,7 @@ FORMATS: Final[dict[str, Codec]] = {
     opencode.NAME: Codec(opencode.parse),
     hermes.NAME: Codec(hermes.parse),
     kimi_cli.NAME: Codec(kimi_cli.parse),
+    qwen_code.NAME: Codec(qwen_code.parse),
     langchain.NAME: Codec(langchain.parse, langchain.render),
     native.NAME: Codec(native.parse, native.render),
 }
@@ -166,7 +168,7 @@ def detect(text: str, *, whole: bool) -> Detected | None:
     return _document(text, one_line=len(lines) == 1 or not whole)
 
 
-_ROW_CODECS: Final = (pi, claude_code, codex, gemini_cli, kimi_cli, langchain)
+_ROW_CODECS: Final = (pi, claude_code, codex, gemini_cli, kimi_cli, qwen_code, langchain)
 """Formats of one row on each line; no row belongs to two of them."""
 
 _DOCUMENT_CODECS: Final = (gemini_cli, langchain, opencode, hermes)
