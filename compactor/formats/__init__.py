@@ -18,6 +18,7 @@ from compactor.plain import SESSION_LIMITS, Limits
 
 from . import (
     anthropic_messages,
+    atif,
     claude_code,
     codex,
     gemini_cli,
@@ -88,6 +89,7 @@ FORMATS: Final[dict[str, Codec]] = {
     kimi_cli.NAME: Codec(kimi_cli.parse),
     qwen_code.NAME: Codec(qwen_code.parse),
     langchain.NAME: Codec(langchain.parse, langchain.render),
+    atif.NAME: Codec(atif.parse, atif.render),
     native.NAME: Codec(native.parse, native.render),
 }
 
@@ -171,7 +173,7 @@ def detect(text: str, *, whole: bool) -> Detected | None:
 _ROW_CODECS: Final = (pi, claude_code, codex, gemini_cli, kimi_cli, qwen_code, langchain)
 """Formats of one row on each line; no row belongs to two of them."""
 
-_DOCUMENT_CODECS: Final = (gemini_cli, langchain, opencode, hermes)
+_DOCUMENT_CODECS: Final = (gemini_cli, langchain, opencode, hermes, atif)
 """Formats of programs whose sessions are one document."""
 
 
