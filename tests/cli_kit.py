@@ -65,9 +65,17 @@ def teller(run: Main) -> Told:
     return call
 
 
+_MADE: list[bytes] = []
+
+
 def made_ledger(run: Main, folder: Path) -> Path:
-    """A ledger with the packaged sample as session ``s``."""
+    """A ledger with the packaged sample as session ``s`` and a pin; imported once, then copied."""
     path = folder / "agent.ledger"
+    if _MADE:
+        path.write_bytes(_MADE[0])
+        return path
     code, _out, err = run("import", path, "--sample", "--session", "s", "--pin", "Be kind.")
     assert code == 0, err
+    assert not path.with_name("agent.ledger-wal").exists(), "a ledger that is closed is one file"
+    _MADE.append(path.read_bytes())
     return path
