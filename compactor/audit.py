@@ -8,6 +8,7 @@ is a *trace*: told, and no fault.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -133,7 +134,9 @@ class _Check:
                 self._fault(self.surface.next_seq, "chain", f"is missing: the ledger tells of {self.info.events} events")
             await self._same_as_stored()
         except CompactionError as error:
-            self._fault(self.surface.next_seq, "chain", f"{error.message} ({error.where})")
+            # The error names the event; without one it concerns what would come next.
+            named = re.search(r"event (\d+)$", error.where)
+            self._fault(int(named[1]) if named else self.surface.next_seq, "chain", f"{error.message} ({error.where})")
             return
         self._ended()
 

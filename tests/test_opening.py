@@ -37,6 +37,10 @@ async def test_sessions_of_one_run_share_a_file_and_the_last_one_closes_it(tmp_p
             assert first.store is second.store, "their appends share a commit"
             await second.append(user(1))
         await first.append(user(2))
+        by_link = await open_store(link)
+        with pytest.raises(CompactionError, match="is open"):
+            await by_link.acquire("a", owner="by another name of the file")
+        await by_link.aclose()
         store = first.store
     with pytest.raises(CompactionError, match="closed") as caught:
         await store.sessions()

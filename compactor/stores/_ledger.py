@@ -75,7 +75,8 @@ class SqliteLedger:
                 ErrorCode.INVALID_INPUT, f"{shown(durability)} is no durability", where="durability", fix='use "full" or "normal"'
             )
         check_library()
-        absolute = os.path.abspath(os.fspath(path))  # noqa: ASYNC240 - asks for the working directory, once
+        # Behind all links, so that every name of a file has the same locks beside it.
+        absolute = os.path.realpath(os.fspath(path))  # noqa: ASYNC240 - a few names, once
         ledger = cls(absolute, read_only, clock, Writer(absolute, durability, vfs))
         await trio.lowlevel.checkpoint()
         with trio.CancelScope(shield=True):
