@@ -34,7 +34,10 @@ _MAGIC: Final = (
     (b"PK\x03\x04", "a ZIP archive", "unpack it first"),
     (_SQLITE, "a SQLite database", "export the session from it first"),
 )
-_KNOWN: Final = "give a session of Pi or Claude Code (JSONL), messages of OpenAI or Anthropic, or this program's own JSON"
+_KNOWN: Final = (
+    "give a session of Pi, Claude Code, Codex, Gemini CLI, OpenCode, Qwen Code, Kimi or Hermes, an ATIF trajectory, messages of"
+    " OpenAI, Anthropic or LangChain, or this program's own JSON"
+)
 
 
 def read_transcript(

@@ -1,8 +1,9 @@
 """Codecs between other people's messages and the nouns of this package. Pure: decoded data in, decoded data out.
 
 ``readers`` turns files into decoded data and calls this package; an application that holds messages calls it directly.
-One sibling per format, none of which knows another: ``pi``, ``claude_code``, ``codex`` and ``gemini_cli`` (import only), the live formats
-``openai_chat``, ``openai_responses`` and ``anthropic_messages``, and ``native`` (our own). Import and export never drop
+One sibling per format, none of which knows another. Import only: ``pi``, ``claude_code``, ``codex``, ``gemini_cli``, ``opencode``,
+``hermes``, ``kimi_cli``, ``kimi_wire`` and ``qwen_code``. Both ways: the live formats ``openai_chat``, ``openai_responses`` and
+``anthropic_messages``, then ``langchain``, ``atif``, and ``native`` (our own). Import and export never drop
 anything silently: every import carries an ``ImportReport``, every export its notes.
 """
 
@@ -24,6 +25,7 @@ from . import (
     gemini_cli,
     hermes,
     kimi_cli,
+    kimi_wire,
     langchain,
     native,
     openai_chat,
@@ -87,6 +89,7 @@ FORMATS: Final[dict[str, Codec]] = {
     opencode.NAME: Codec(opencode.parse),
     hermes.NAME: Codec(hermes.parse),
     kimi_cli.NAME: Codec(kimi_cli.parse),
+    kimi_wire.NAME: Codec(kimi_wire.parse),
     qwen_code.NAME: Codec(qwen_code.parse),
     langchain.NAME: Codec(langchain.parse, langchain.render),
     atif.NAME: Codec(atif.parse, atif.render),
@@ -105,7 +108,9 @@ class Detected:
 def parse_messages(format: str, data: object, *, name: str = "", limits: Limits = SESSION_LIMITS) -> ActiveContext:  # noqa: A002
     """Read decoded *data* of *format* into a live context whose ``report`` says what was read, kept and skipped.
 
-    *data*: for ``"pi"`` and ``"claude-code"`` the list of rows (or ``Rows`` with their lines); for ``"openai-chat"`` a list
+    *data*: for formats of JSONL files (``"pi"``, ``"claude-code"``, ``"codex"``, ...) the list of rows (or ``Rows`` with their
+    lines), for those of one document (``"hermes"``, ``"atif"``, ``"opencode"``) the document, for ``"gemini-cli"`` and
+    ``"langchain"`` either; for ``"openai-chat"`` a list
     of messages or ``{"messages": [...]}``, for ``"anthropic"`` the same and ``"system"``, for ``"openai-responses"`` a list
     of items or ``{"input": [...], "instructions": ...}``; for ``"compactor"`` its document or a plain context. *name* stands
     in front of every place in an error. Raises FORMAT_UNKNOWN, FORMAT_INVALID or INVALID_TRANSCRIPT; LIMIT_EXCEEDED only when *limits* were given.
@@ -170,7 +175,7 @@ def detect(text: str, *, whole: bool) -> Detected | None:
     return _document(text, one_line=len(lines) == 1 or not whole)
 
 
-_ROW_CODECS: Final = (pi, claude_code, codex, gemini_cli, kimi_cli, qwen_code, langchain)
+_ROW_CODECS: Final = (pi, claude_code, codex, gemini_cli, kimi_cli, kimi_wire, qwen_code, langchain)
 """Formats of one row on each line; no row belongs to two of them."""
 
 _DOCUMENT_CODECS: Final = (gemini_cli, langchain, opencode, hermes, atif)
