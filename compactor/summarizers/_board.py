@@ -26,7 +26,7 @@ from ._entry import (
     replaces_known,
 )
 from ._lines import ROLES, Section, chosen
-from ._slots import is_bound_apart, rival, says_also
+from ._slots import asks_for, is_bound_apart, rival, says_also
 from ._values import NOUN_KINDS, Value, old_value, successor, topic_of, values_of
 from ._words import KEY_MAX, WORD, folded, has_identifier, stated, tokens, word_set, words_of
 
@@ -203,12 +203,13 @@ class Board:
 
     def link(self, news: Entry) -> None:
         """Note at older lines that *news* may be a newer value of the same: it stands with them from now on."""
-        if news.text.endswith(("?", "？")) or says_also(folded(news.text)):
+        lower = folded(news.text)
+        if says_also(lower) or (lower.endswith(("?", "？")) and not (news.role in ("", "user") and asks_for(lower))):
             return
         for entry in self._near(news):
             found = rival(news, entry) if self._may_link(news, entry) else None
             # Of the user's words a tool is heard only where it plainly speaks of the same.
-            if found is not None and (found[2] or news.role != "tool"):
+            if found is not None and (found[2] or news.role != "tool" or entry.section is not Section.FACTS):
                 self._note(entry, found[0], found[1], news)
                 for echo in self._by_value.get(found[0].key, ())[-RELATED_MAX:]:
                     is_command = echo.section is Section.COMMANDS and len(found[0].key) > 2
@@ -253,7 +254,7 @@ class Board:
 
     def _may_link(self, news: Entry, entry: Entry) -> bool:
         """True for two statements of which one at least is the user's; in one breath nobody corrects himself without a word."""
-        is_users = news.role in ("", "user") or entry.role in ("", "user")
+        is_users = news.role in ("", "user") or entry.role in ("", "user") or entry.at <= self.read_at
         return is_users and entry.ids != news.ids and entry not in self._replaced and (not entry.role or not entry.text.endswith(("?", "？")))
 
     def _note(self, entry: Entry, old: Value, new: Value, news: Entry) -> None:
@@ -263,7 +264,8 @@ class Board:
             return
         if any(value.key == new.key for value in entry.values):
             return
-        whole = news.text if new.kind in NOUN_KINDS and len(news.text) <= QUOTED_MAX else news.text[new.start : new.end]
+        is_part = new.kind in NOUN_KINDS or new.kind != old.kind or news.text[new.end :].count(" ") > 1
+        whole = news.text if is_part and len(news.text) <= QUOTED_MAX else news.text[new.start : new.end]
         was = next((entry.text[value.start : value.end] for value in entry.values if value.key == old.key), "")
         if not was and folded(entry.text[old.start : old.end]) == old.key:
             was = entry.text[old.start : old.end]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 import attrs
 
 from ._lines import ROLES, Section
+from ._slots import rival
 from ._values import NAME_KINDS, Value, topic_of
 from ._words import DENSE, STOP, WORD, folded, tokens, word_set, words_of
 
@@ -183,10 +184,10 @@ def _is_repeated(news: Entry, entry: Entry) -> bool:
     said, held = {value.key for value in news.values}, {value.key for value in entry.values}
     if news.section is not Section.FACTS or 4 * common < 3 * len(news.topic) or 4 * common < 3 * len(entry.topic):
         return False
-    # With a word of its own on either side they speak alike of two things; of what tools print, one of its kind will do.
-    if "user" in (news.role, entry.role) and not DENSE.search(news.text) and not (news.topic <= entry.topic or entry.topic <= news.topic):
+    if len(said - held) != 1 or len(held - said) != 1:
         return False
-    return len(said - held) == 1 and len(held - said) == 1
+    # What shares words may still be two things; of what tools print alike, one line of its kind will do.
+    return "user" not in (news.role, entry.role) or rival(news, entry) is not None
 
 
 def _is_same_noun(news: Entry, entry: Entry) -> bool:

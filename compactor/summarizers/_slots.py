@@ -50,7 +50,12 @@ _LITTLE: Final = (
     | word_set(
         "j ai c qu n s t lautet lauten reads heißt soll sollte sein sei wird bleibt sera será serait serán queda voilà reste ese sería été "
         "war будет that if when since because about all everybody us me just dass wenn ob seit bitte mal noch schon alles was que si quand "
-        "depuis tout tous on me ya todo todos cuando desde esta ce matin что если чтобы когда там тут уже все всё"
+        "depuis tout tous on me ya todo todos cuando desde esta ce matin что если чтобы когда там тут уже все всё "
+        "must should ought needs doit doivent être debe deben ser muss müssen darf должен должна должно быть "
+        "initial final revised updated actual correct right real latest previous former original preliminary provisional temporary proposed "
+        "agreed confirmed definitive only neue neuer neues aktuelle aktueller endgültige endgültiger richtige richtiger tatsächliche "
+        "vorläufige nouveau nouvelle définitif définitive provisoire actuel actuelle nuevo nueva definitivo definitiva inicial новый новая "
+        "новое итоговый итоговая начальный начальная текущий текущая верный только nur seul solo"
     )
 )
 _NUMBERED: Final = tokens(
@@ -60,10 +65,16 @@ _NUMBERED: Final = tokens(
 """What is numbered: "page 3" and "page 4" are two pages."""
 # Where words are not separated, these end one: particles, and what often stands before a noun.
 _ENDS: Final = frozenset(
-    "로라고면히기知早晚做作到来以至据的了是为把将就请先用给要按和与跟及对从在说让于设定填取选这那个我你他她们在其やはをがのにでもとへ、은는이가을를로와과의에도만요니다서고"
+    "必应该会能可须当新旧原终始初前后最正确实际로라고면새종음히기知早晚做作到来以至据的了是为把将就请先用给要按和与跟及对从在说让于设定填取选这那个我你他她们在其やはをがのにでもとへ、은는이가을를로와과의에도만요니다서고"
 )
+_COPULAS: Final = frozenset("是为はが는은가이")
 _KANA: Final = frozenset(map(chr, range(0x3041, 0x3097)))
 """Before a noun in other characters, they end the word before it."""
+_REQUESTS: Final = word_set(
+    "could can would will please kannst könntest könnten würdest können bitte peux pourrais pouvez pourriez puedes podrías puede podría "
+    "можешь можете мог могли"
+)
+_REQUEST_SCRIPTS: Final = ("能", "可以", "可否", "もらえ", "くれ", "いただけ", "できます", "ませんか", "을까", "수 있", "래요", "줄래", "주시")
 _ALSO: Final = word_set(
     "also too another second other additional extra auch noch ebenfalls zweite weitere aussi autre encore également también "
     "otro otra además ещё также другой тоже"
@@ -88,6 +99,9 @@ def atoms_of(text: str, values: Iterable[Value]) -> Atoms:
             places.append((value.start, value.end))
             at = value.end
     _add(lower, at, len(lower), found, places)
+    if found and found[-1] == BIND:
+        # What ends a text binds nothing to what follows.
+        found[-1] = BREAK
     return tuple(found), tuple(places)
 
 
@@ -172,6 +186,11 @@ def says_also(lower: str) -> bool:
     return not _ALSO.isdisjoint(lower.split()) or any(script in lower for script in _ALSO_SCRIPTS)
 
 
+def asks_for(lower: str) -> bool:
+    """True for a question that is a request: "could you use 8080?"."""
+    return not _REQUESTS.isdisjoint(lower.replace("¿", " ").split()) or any(script in lower for script in _REQUEST_SCRIPTS)
+
+
 def _is_alike(new: Value, old: Value) -> bool:
     """True for two values that can stand for one another: "30" and "45 s", but not "12 MB" and "45 s"."""
     if new.kind == old.kind or (new.kind in NAME_KINDS and old.kind in NAME_KINDS):
@@ -181,8 +200,6 @@ def _is_alike(new: Value, old: Value) -> bool:
 
 def rival(news: Entry, entry: Entry) -> tuple[Value, Value, bool] | None:
     """The old and the new value when two lines give different values to one noun, and whether the noun tells much."""
-    if not any(_is_alike(value, other) for value in news.values for other in entry.values):
-        return None
     (mine, my_places), (theirs, their_places) = _atoms(news), _atoms(entry)
     if mine == theirs and not _sets(mine) and news.section is Section.GOALS:
         return None
@@ -231,6 +248,16 @@ class _Noun:
         glued = self.is_short or (rest and len(rest[0]) == 1 and len(self.atoms[self.end - 1]) == 1)
         return rest[0] if glued and rest and rest[0] > DET and rest[0] not in _ENDS else ""
 
+    def is_whole(self) -> bool:
+        """True when its part of the sentence holds just this noun, and what follows says of it: "build failure: X"."""
+        at = self.start - 1
+        while at >= 0 and self.atoms[at] not in (BREAK, BIND, VALUE):
+            if self.atoms[at] > DET and self.atoms[at] not in _ENDS:
+                return False
+            at -= 1
+        behind = self.atoms[self.end] if self.end < len(self.atoms) else BREAK
+        return behind in (BIND, GAP) or behind in _COPULAS
+
     def counts(self, value: Value) -> bool:
         """True for "page 3", which numbers pages."""
         is_next = self.end < len(self.atoms) and self.places[self.end][0] == value.start
@@ -242,8 +269,10 @@ class _Noun:
         if len(self.atoms[self.end - 1]) == 1:
             is_before = self.end < len(self.atoms) and self.places[self.end][0] == value.start
             return is_before or behind in (VALUE, BIND) or behind in _ENDS
+        if behind == BIND:
+            return True
         if not self.start:
-            return behind in (BIND, GAP) and not self.is_short
+            return behind in (BIND, GAP, BREAK) and not self.is_short
         return self.atoms[self.start - 1] in (DET, OF, BREAK, BIND)
 
     def beside(self, line: Entry) -> list[Value]:
@@ -321,20 +350,27 @@ def _pair(here: _Noun, news: Entry, there: _Noun, entry: Entry) -> tuple[Value, 
             return (other, value) if value.kind == other.kind and len(alike) == 2 and alike[1] is value else None
         if any(_is_alike(one, other) and one.key in held for one in here.beside(news)):
             return None
-        if here.is_off(value) or there.is_off(other):
-            return None
-        if here.counts(value) or there.counts(other):
-            return None
-        if here.is_short and (here.is_apart(value, 1.5) or there.is_apart(other)):
-            return None
-        if _are_apart(here.between(value), there.between(other)):
-            return None
-        mine, theirs = here.beyond(value), there.beyond(other)
-        # "I wrote down 5 for the limit" and "I wrote down 8 for the port" share words, and are about what they do not share.
-        if mine - theirs and theirs - mine and not (here.is_led(value) and there.is_led(other)):
-            return None
-        return other, value
-    return None
+        return (other, value) if _is_one_slot(here, value, there, other) else None
+    if here.is_short or not (here.is_whole() or there.is_whole()):
+        return None
+    # Errors come in all shapes: "login error: ECONNRESET", "login error: TS2345". Here the noun has to be all that has the value.
+    old = [value for value in there.beside(entry) if value.key not in said]
+    if not new or not old or held & said or not _is_one_slot(here, new[0], there, old[0]):
+        return None
+    return old[0], new[0]
+
+
+def _is_one_slot(here: _Noun, value: Value, there: _Noun, other: Value) -> bool:
+    """True when nothing says that the two values belong to other nouns than the one that is shared."""
+    if here.is_off(value) or there.is_off(other) or here.counts(value) or there.counts(other):
+        return False
+    if here.is_short and (here.is_apart(value, 1.5) or there.is_apart(other)):
+        return False
+    if _are_apart(here.between(value), there.between(other)):
+        return False
+    # "I wrote down 5 for the limit" and "I wrote down 8 for the port" share words, and are about what they do not share.
+    mine, theirs = here.beyond(value), there.beyond(other)
+    return not (mine - theirs and theirs - mine) or (here.is_led(value) and there.is_led(other))
 
 
 def _are_apart(mine: list[str], theirs: list[str]) -> bool:

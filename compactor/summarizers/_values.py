@@ -14,6 +14,8 @@ import attrs
 from ._cues import CHANGES, NEW_TO, OLD_BEFORE, OLD_FROM, OLD_NEXT
 from ._words import DENSE, folded, tokens, word_set
 
+OPENING: Final = " ¿¡\"'(«“„-|"
+"""What may stand before the first word of a sentence."""
 VALUES_MAX: Final = 12
 """How many values of one sentence are looked at."""
 _CLASS_WORDS: Final = {
@@ -85,7 +87,7 @@ def values_of(text: str) -> tuple[Value, ...]:
         if run.islower() and run.isalpha():
             kind = _CLASSES.get(run)
         else:
-            kind = _CLASSES.get(run.lower()) or _kind(run, initial=match.start() == 0 and not dense)
+            kind = _CLASSES.get(run.lower()) or _kind(run, initial=not dense and not text[: match.start()].strip(OPENING))
         if kind is None:
             continue
         start, end = match.span()

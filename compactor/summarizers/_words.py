@@ -95,19 +95,22 @@ _NUMBERING: Final = re.compile(r"\s*(?:\d{1,3}|[a-zA-Z])\Z")
 
 
 QUESTION_MAX: Final = 48
-ANSWER_WORDS: Final = 3
+ANSWER_WORDS: Final = 4
+_VALUE_LIKE: Final = re.compile(r"[A-Za-z0-9_~/.-]*[0-9/]")
 _IMPERATIVES: Final = word_set("see look check read open never always stop use run try go fix")
 _ANSWER: Final = re.compile(r"[ \t]*([^\n!?。！？]{1,40}?)(?:[.!。！](?=\s|\Z)|[。！]|\n|\Z)")
 """A bare value after a short question, as in "The port? 8080.": only together they say something."""
 
 
-def _is_answer(text: str, at: int) -> bool:
+def _is_answer(text: str, at: int, *, asked: bool) -> bool:
+    """True for a bare value; behind what is no question the first word has to be one, and no number of a list."""
     answer = _ANSWER.match(text, at)
-    if answer is None:
+    words = answer[1].split() if answer else []
+    if answer is None or not words or len(words) > ANSWER_WORDS or words[0].lower() in _IMPERATIVES:
         return False
-    words = answer[1].split()
-    tells = any(char.isdecimal() or char in "/_@" for char in answer[1]) or all(word[0].isupper() for word in words)
-    return tells and 0 < len(words) <= ANSWER_WORDS and words[0].lower() not in _IMPERATIVES
+    if not asked and (len(words[0]) < 3 or not (_VALUE_LIKE.match(words[0]) or len(words) == 2)):
+        return False
+    return any(char.isdecimal() or char in "/_@" for char in answer[1]) or all(word[0].isupper() for word in words)
 
 
 def sentences(text: str) -> Iterator[str]:
@@ -115,7 +118,7 @@ def sentences(text: str) -> Iterator[str]:
     start = 0
     for match in _BREAK.finditer(text):
         end = match.start()
-        if text[end] in "?？" and end - start <= QUESTION_MAX and _is_answer(text, match.end()):
+        if end - start <= QUESTION_MAX and text[end] != "\n" and _is_answer(text, match.end(), asked=text[end] in "?？"):
             continue
         if text[end] == "." and (text.endswith(_ABBREVIATIONS, start, end) or _NUMBERING.match(text, start, end)):
             continue

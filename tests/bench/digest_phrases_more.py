@@ -507,6 +507,203 @@ noun: бюджет печати|money
 """,
 }
 
+_ODD: Final = {
+    "en": """
+fact: The {n} in the contract is {v}.
+fact: {v}. That is our {n}.
+old: Initial {n}: {v}
+old: To begin with, {v} for the {n}.
+old: {n} -> {v} (from the kickoff notes)
+old: Could you try it with a {n} of {v}?
+old: Draft the plan; the {n} is {v}, the rest is up to you.
+new: Final {n}: {v}
+new: Could you use {v} as the {n}?
+new: I'd rather have {v} as the {n}.
+new: The {n} must be {v}.
+new: The client insists on {v} for the {n}.
+new: Don't use {o} for the {n}; {v} is what we want.
+new: About the {n}. {v}.
+new: {n} (revised): {v}
+new: My bad, {n} {v}
+new: It is {v}, the {n} I mean.
+new: The real {n} is {v}.
+new: Only {v} works as {n}.
+new: Everything points to {v} being the {n}.
+noun: disk quota|size
+noun: login error|error
+noun: build failure|error
+noun: ticket owner|person
+noun: gateway port|port
+noun: cache lifetime|number
+noun: landing folder|path
+noun: schema revision|version
+noun: bus host|host
+noun: prize money|money
+noun: change request|ticket
+""",
+    "de": """
+fact: {n} im Vertrag: {v}.
+old: Vorläufig {v} für {n}.
+old: Kannst du es mit {v} als {n} versuchen?
+old: Entwirf den Plan, {n} ist {v}, der Rest liegt bei dir.
+new: Könntest du {v} als {n} nehmen?
+new: {n} muss {v} sein.
+new: Der Kunde besteht auf {v} für {n}.
+new: Zu {n}. {v}.
+new: {n} (überarbeitet): {v}
+new: Mein Fehler, {n} {v}
+new: Nur {v} geht als {n}.
+new: Am Ende wurde es {v} für {n}.
+noun: Plattenkontingent|size
+noun: Anmeldefehler|error
+noun: Baufehler|error
+noun: Verantwortlicher|person
+noun: Gatewayport|port
+noun: Landeordner|path
+noun: Schemastand|version
+noun: Preisgeld|money
+noun: Änderungsantrag|ticket
+""",
+    "fr": """
+fact: Au contrat, {n} est {v}.
+old: Provisoirement, {v} pour {n}.
+old: Tu peux essayer avec {v} pour {n} ?
+old: Rédige le plan, {n} est {v}, le reste est libre.
+new: Pourrais-tu prendre {v} comme {n} ?
+new: {n} doit être {v}.
+new: Le client insiste sur {v} pour {n}.
+new: À propos, {n}. {v}.
+new: {n} (révisé) : {v}
+new: Au temps pour moi, {n} {v}
+new: Seul {v} convient pour {n}.
+new: En fin de compte {v} pour {n}.
+noun: le quota disque|size
+noun: l'erreur de connexion|error
+noun: l'échec de compilation|error
+noun: le responsable du ticket|person
+noun: le port de passerelle|port
+noun: le dossier d'arrivée|path
+noun: la révision du schéma|version
+noun: la dotation|money
+noun: la demande de changement|ticket
+""",
+    "es": """
+fact: En el contrato {n} es {v}.
+old: De momento {v} para {n}.
+old: ¿Puedes probar con {v} para {n}?
+old: Redacta el plan, {n} es {v}, lo demás es cosa tuya.
+new: ¿Podrías usar {v} como {n}?
+new: {n} debe ser {v}.
+new: El cliente insiste en {v} para {n}.
+new: Sobre {n}. {v}.
+new: {n} (revisado): {v}
+new: Culpa mía, {n} {v}
+new: Solo {v} sirve para {n}.
+new: Al final {v} para {n}.
+noun: la cuota de disco|size
+noun: el error de acceso|error
+noun: el fallo de compilación|error
+noun: el dueño del ticket|person
+noun: el puerto de la pasarela|port
+noun: la carpeta de llegada|path
+noun: la revisión del esquema|version
+noun: el premio|money
+noun: la petición de cambio|ticket
+""",
+    "zh": """
+fact: 合同里{n}是{v}。
+old: 初始{n}：{v}
+old: 能不能先用{v}当{n}试试？
+old: 你来写方案，{n}是{v}，其他随你。
+new: 最终{n}：{v}
+new: 能把{v}当{n}用吗？
+new: {n}必须是{v}。
+new: 客户坚持{n}要{v}。
+new: 关于{n}。{v}。
+new: {n}（修订）：{v}
+new: 我的错，{n}{v}
+new: 只有{v}能做{n}。
+noun: 磁盘配额|size
+noun: 登录错误|error
+noun: 构建失败原因|error
+noun: 工单负责人|person
+noun: 网关端口|port
+noun: 落地目录|path
+noun: 表结构版本|version
+noun: 奖金|money
+noun: 变更单|ticket
+""",
+    "ja": """
+fact: 契約書では{n}は{v}です。
+old: 当初の{n}：{v}
+old: {n}を{v}で試してもらえますか？
+old: 計画を書いて、{n}は{v}、あとは任せます。
+new: 最終的な{n}：{v}
+new: {n}に{v}を使ってもらえますか？
+new: {n}は{v}でなければなりません。
+new: 客先は{n}を{v}と言い張っています。
+new: {n}の件。{v}。
+new: {n}（改訂）：{v}
+new: 私のミスです、{n}{v}
+new: {n}に使えるのは{v}だけです。
+noun: ディスク割当|size
+noun: ログインエラー|error
+noun: ビルド失敗|error
+noun: 担当者|person
+noun: ゲートウェイのポート|port
+noun: 受け取りフォルダ|path
+noun: スキーマ改訂|version
+noun: 賞金|money
+noun: 変更依頼|ticket
+""",
+    "ko": """
+fact: 계약서에는 {n}가 {v}예요.
+old: 처음 {n}: {v}
+old: {n}를 {v}로 시험해 볼래요?
+old: 계획을 써 줘, {n}는 {v}, 나머지는 알아서.
+new: 최종 {n}: {v}
+new: {v}를 {n}로 쓸 수 있을까요?
+new: {n}는 {v}여야 합니다.
+new: 고객이 {n}로 {v}를 고집해요.
+new: {n} 얘기예요. {v}.
+new: {n} (개정): {v}
+new: 제 실수예요, {n} {v}
+new: {n}로는 {v}만 돼요.
+noun: 디스크 할당|size
+noun: 로그인 오류|error
+noun: 빌드 실패 원인|error
+noun: 티켓 담당자|person
+noun: 게이트웨이 포트|port
+noun: 수신 폴더|path
+noun: 스키마 개정판|version
+noun: 상금|money
+noun: 변경 요청|ticket
+""",
+    "ru": """
+fact: По договору {n} — {v}.
+old: Начальный {n}: {v}
+old: Можешь попробовать {v} ({n})?
+old: Набросай план, {n} — {v}, остальное на тебе.
+new: Итоговый {n}: {v}
+new: Можешь взять {v} как {n}?
+new: {n} должен быть {v}.
+new: Клиент настаивает на {v} ({n}).
+new: Про {n}. {v}.
+new: {n} (исправлено): {v}
+new: Моя ошибка, {n} {v}
+new: Только {v} годится как {n}.
+noun: дисковая квота|size
+noun: ошибка входа|error
+noun: сбой сборки|error
+noun: владелец тикета|person
+noun: порт шлюза|port
+noun: входящий каталог|path
+noun: ревизия схемы|version
+noun: призовой фонд|money
+noun: запрос на изменение|ticket
+""",
+}
+
 _OWN: Final = ("fact: ", "old: ", "new: ", "noun: ")
 
 
@@ -521,3 +718,4 @@ def _pool(values: dict[str, str]) -> dict[str, str]:
 
 MORE: Final = _pool(_VALUES)
 MIXED: Final = _pool(_MIXED)
+ODD: Final = _pool(_ODD)
