@@ -50,6 +50,8 @@ ORDER = [
     "history",
     "passages",
     "recall",
+    "evidence",
+    "judging",
     "audit",
     "statistics",
     "appending",
