@@ -583,12 +583,12 @@ def spans_come_back_in_the_wrong_order(patch: pytest.MonkeyPatch) -> None:
 
 
 def summaries_are_restored_oldest_first(patch: pytest.MonkeyPatch) -> None:
-    over = edits.Edits._over
+    over = edits._over
 
-    async def mutant(self: Any, record_id: str) -> Any:
-        return (await over(self, record_id))[::-1]
+    async def mutant(*asked: Any) -> Any:
+        return (await over(*asked))[::-1]
 
-    patch.setattr(edits.Edits, "_over", mutant)
+    patch.setattr(edits, "_over", mutant)
 
 
 def a_span_is_not_restored(patch: pytest.MonkeyPatch) -> None:
