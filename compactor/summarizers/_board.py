@@ -10,13 +10,11 @@ from collections import Counter
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from ._cues import OPEN, RULES
 from ._entry import (
     ARROW,
     PINNED,
     RANK,
     Entry,
-    Later,
     contradiction,
     differing,
     has_other,
@@ -25,23 +23,18 @@ from ._entry import (
     replaced_words,
     replaces_known,
 )
+from ._keys import FIXED, RULE_TOKENS, key_of, normal, subject
 from ._lines import ROLES, Section, chosen
-from ._slots import asks_for, is_bound_apart, rival, says_also
+from ._links import RELATED_MAX, Links
+from ._slots import is_bound_apart, rival
 from ._values import NOUN_KINDS, Value, old_value, successor, topic_of, values_of
-from ._words import KEY_MAX, WORD, folded, has_identifier, stated, tokens, word_set, words_of
+from ._words import folded, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-FIXED: Final = " → fixed"
 OPEN_MAX: Final = 64
 """How many open tasks are compared with what is reported done; older ones leave first. Bounds the work, and nobody keeps more."""
-RARE_MAX: Final = 10
-QUOTED_MAX: Final = 100
-"""Up to this length a later statement is quoted as a whole where its value alone would say too little."""
-NO_BRACKETS: Final = str.maketrans("()", "  ")
-RELATED_MAX: Final = 16
-"""How many older lines are compared with a new statement per word; bounds the work."""
 _HISTORY: Final = frozenset((Section.COMMANDS, Section.FILES, Section.ERRORS, Section.NEXT))
 """What happened, happened; only commands with an old value are dropped, for somebody might run them again."""
 _STATES: Final = ("read", "modified", "deleted")
@@ -50,7 +43,7 @@ _STATES: Final = ("read", "modified", "deleted")
 class Board:
     """Lines by section and key, oldest first."""
 
-    __slots__ = ("_by_token", "_by_value", "_clock", "_failed_at", "_replaced", "actions", "dropped", "entries", "read_at")
+    __slots__ = ("_clock", "_failed_at", "_replaced", "actions", "dropped", "entries", "links")
 
     def __init__(self) -> None:
         self.entries: dict[Section, dict[tuple[str, str], Entry]] = {section: {} for section in Section}
@@ -59,11 +52,8 @@ class Board:
         """What changed something, with the id of its outcome: candidates for what fixed an error."""
         self._failed_at: dict[str, int] = {}
         self._replaced: list[Entry] = []
-        self._by_value: dict[str, list[Entry]] = {}
-        self._by_token: dict[str, list[Entry]] = {}
+        self.links = Links()
         self._clock = 0
-        self.read_at = 0
-        """When the last line of the previous digest was said, as ``Entry.at``."""
 
     def put(self, section: Section, text: str, ids: Iterable[str], role: str = "", key: str = "") -> Entry | None:
         """Write a line. It replaces what stands under its key from the same or a lower authority; None when it stood there already."""
@@ -106,7 +96,7 @@ class Board:
                 self._retire(old, new, entry)
         if entry.values:
             self._supersede(entry, change=change)
-            self.link(entry)
+            self.links.link(entry, self._replaced)
         elif change:
             self._supersede_words(entry)
         self.index(entry)
@@ -118,18 +108,14 @@ class Board:
 
     def index(self, entry: Entry) -> None:
         """Let later statements find a line."""
-        for value in entry.values:
-            self._by_value.setdefault(value.key, []).append(entry)
-        if entry.section is not Section.COMMANDS:
-            for token in entry.topic:
-                self._by_token.setdefault(token, []).append(entry)
+        self.links.add(entry)
 
     def _supersede(self, news: Entry, *, change: bool) -> None:
         """Find the old value: named in the news, or under the same topic in an older line; then retire it."""
         values = [value for value in news.values if value.kind != "quoted"] or news.values
         old = old_value(news.text, tuple(values)) if change or len(values) > 1 else None
         # "Listen on 9090, not 8080" needs no other word of change when 8080 was said before.
-        if old is not None and not change and not (old.key in self._by_value and has_other(old, values)):
+        if old is not None and not change and not (old.key in self.links.by_value and has_other(old, values)):
             old = None
         is_named = old is not None
         if old is None and (change or (len(values) > 1 and not news.role) or news.role == "user"):
@@ -156,8 +142,8 @@ class Board:
         for value in values:
             # A plain capital may be any German noun.
             is_plain_name = value.kind == "name" and news.text[value.start + 1 : value.end].islower()
-            is_news = any(other.kind == value.kind and other.key not in self._by_value for other in values)
-            if is_news and not is_plain_name and value.key in self._by_value:
+            is_news = any(other.kind == value.kind and other.key not in self.links.by_value for other in values)
+            if is_news and not is_plain_name and value.key in self.links.by_value:
                 return value
         return None
 
@@ -172,7 +158,7 @@ class Board:
 
     def _related(self, news: Entry) -> list[Entry]:
         """Older lines with enough of the same topic, the closest first; a bounded number of them is looked at."""
-        lists = [self._by_token[token][-RELATED_MAX:] for token in news.topic if token in self._by_token]
+        lists = [self.links.by_token[token][-RELATED_MAX:] for token in news.topic if token in self.links.by_token]
         counts = Counter(chain.from_iterable(lists))
         mine = len(news.topic)
         close = [entry for entry, count in counts.items() if 2 * count >= mine or 2 * count >= len(entry.topic) if not entry.gone]
@@ -183,8 +169,13 @@ class Board:
     def _retire(self, old: Value, new: Value, news: Entry, only: Entry | None = None, *, is_named: bool = True) -> None:
         """Take an old value out of every line that serves it as current; lines about nothing else go."""
         speaker = RANK[news.role or "user"]
-        for entry in [*([only] if only else ()), *self._by_value.get(old.key, ())[-4 * RELATED_MAX :]]:
-            if entry is news or entry.gone or (not news.ids and entry.at > news.at) or (entry.section is Section.CONSTRAINTS and speaker < RANK["user"]):
+        for entry in [*([only] if only else ()), *self.links.by_value.get(old.key, ())[-4 * RELATED_MAX :]]:
+            if (
+                entry is news
+                or entry.gone
+                or (not news.ids and entry.at > news.at)
+                or (entry.section is Section.CONSTRAINTS and speaker < RANK["user"])
+            ):
                 continue
             shared = {value.key for value in entry.values} & {value.key for value in news.values} - {old.key}
             overlap = len(entry.topic & news.topic) + len(shared)
@@ -201,33 +192,6 @@ class Board:
             else:
                 self._rewrite(entry, old, new, news)
 
-    def link(self, news: Entry) -> None:
-        """Note at older lines that *news* may be a newer value of the same: it stands with them from now on."""
-        lower = folded(news.text)
-        if says_also(lower) or (lower.endswith(("?", "？")) and not (news.role in ("", "user") and asks_for(lower))):
-            return
-        for entry in self._near(news):
-            found = rival(news, entry) if self._may_link(news, entry) else None
-            # Of the user's words a tool is heard only where it plainly speaks of the same.
-            if found is not None and (found[2] or news.role != "tool" or entry.section is not Section.FACTS):
-                self._note(entry, found[0], found[1], news)
-                for echo in self._by_value.get(found[0].key, ())[-RELATED_MAX:]:
-                    is_command = echo.section is Section.COMMANDS and len(found[0].key) > 2
-                    if is_distinct(found[0]) or is_command or rival(news, echo):
-                        self._note(echo, found[0], found[1], news)
-
-    def _near(self, news: Entry) -> list[Entry]:
-        """Older lines that share words with *news*, the closest first; a bounded number."""
-        weights: Counter[Entry] = Counter()
-        for token in news.topic:
-            known = self._by_token.get(token, ())
-            # A word that hardly any line holds says as much as two others.
-            for entry in known[-RELATED_MAX:]:
-                weights[entry] += 2 if len(known) <= RARE_MAX else 1
-        near = [entry for entry, weight in weights.items() if weight > 1 and not entry.gone]
-        near.sort(key=lambda entry: (-weights[entry], entry.at))
-        return near[:RELATED_MAX]
-
     def pin(self, text: str) -> None:
         """Hold the lines against a pinned text: what was said before it gives way, what was said after it stays and says so."""
         pin = Entry(Section.CONSTRAINTS, text, (), "user", 0)
@@ -236,8 +200,8 @@ class Board:
         said = {value.key for value in pin.values}
         # A pin that nobody has said since the last digest and that its lines contradict was changed since: the digest
         # would have said so. What was said since then is newer.
-        pin.at = max([entry.at for entry in self.lines() if normal(entry.text) == wanted], default=self.read_at)
-        for entry in self._near(pin) if pin.values else ():
+        pin.at = max([entry.at for entry in self.lines() if normal(entry.text) == wanted], default=self.links.read_at)
+        for entry in self.links.near(pin) if pin.values else ():
             if normal(entry.text) == wanted:
                 continue
             found = rival(pin, entry)
@@ -246,48 +210,15 @@ class Board:
                 pair = contradiction(pin, entry, change=True)
             if pair is None:
                 continue
-            if entry.at > pin.at or (entry.later is not None and entry.later.by == PINNED and pin.at == self.read_at):
+            if entry.at > pin.at or (entry.later is not None and entry.later.by == PINNED and pin.at == self.links.read_at):
                 if entry.later is None or entry.later.by == PINNED:
-                    self._note(entry, pair[0], pair[1], pin)
+                    self.links.note(entry, pair[0], pair[1], pin)
             else:
                 self._retire(pair[0], pair[1], pin, only=entry)
 
-    def _may_link(self, news: Entry, entry: Entry) -> bool:
-        """True for two statements of which one at least is the user's; in one breath nobody corrects himself without a word."""
-        is_users = news.role in ("", "user") or entry.role in ("", "user") or entry.at <= self.read_at
-        return is_users and entry.ids != news.ids and entry not in self._replaced and (not entry.role or not entry.text.endswith(("?", "？")))
-
-    def _note(self, entry: Entry, old: Value, new: Value, news: Entry) -> None:
-        """Write down at *entry* what was said later."""
-        speaker = news.role or "user"
-        if entry is news or entry.gone or (entry.section is Section.CONSTRAINTS and speaker != "user"):
-            return
-        if any(value.key == new.key for value in entry.values):
-            return
-        is_part = new.kind in NOUN_KINDS or new.kind != old.kind or news.text[new.end :].count(" ") > 1
-        whole = news.text if is_part and len(news.text) <= QUOTED_MAX else news.text[new.start : new.end]
-        was = next((entry.text[value.start : value.end] for value in entry.values if value.key == old.key), "")
-        if not was and folded(entry.text[old.start : old.end]) == old.key:
-            was = entry.text[old.start : old.end]
-        if was:
-            is_pin = not news.ids
-            by = PINNED if is_pin else speaker if RANK[speaker] < RANK[entry.role or "user"] else ""
-            entry.later = Later(was.translate(NO_BRACKETS), whole.translate(NO_BRACKETS), by)
-            entry.is_later = entry.is_later or is_pin
-            news.is_later = news.is_later or speaker == "user"
-            self._by_value.setdefault(new.key, []).append(entry)
-
     def all_read(self) -> None:
         """The previous digest stands on the board; what comes now is newer."""
-        self.read_at = self._clock
-
-    def restore(self, entry: Entry, later: Later) -> None:
-        """Note again what stood at a line when it was written."""
-        entry.later = later
-        if later.by == PINNED:
-            return
-        for value in values_of(later.new)[-1:]:
-            self._by_value.setdefault(value.key, []).append(entry)
+        self.links.read_at = self._clock
 
     def _rewrite(self, entry: Entry, old: Value, new: Value, news: Entry) -> None:
         """Put "(now NEW)" where the old value stood, so that nobody takes it for current and nothing is misquoted."""
@@ -320,7 +251,7 @@ class Board:
         if not old:
             return
         for token in old:
-            for entry in self._by_token.get(token, ())[-RELATED_MAX:]:
+            for entry in self.links.by_token.get(token, ())[-RELATED_MAX:]:
                 rest = entry.topic - old
                 is_open = not entry.gone and (entry.section is not Section.CONSTRAINTS or not news.role)
                 if is_open and old <= entry.topic and len(rest) <= 2 + 2 * bool(rest & news.topic):
@@ -331,7 +262,7 @@ class Board:
         gone = [
             entry
             for entry in self.entries[Section.CONSTRAINTS].values()
-            if (rule := tokens(entry.text) - _RULE_TOKENS) and 5 * len(rule & about) >= 3 * len(rule)
+            if (rule := tokens(entry.text) - RULE_TOKENS) and 5 * len(rule & about) >= 3 * len(rule)
         ]
         for entry in gone:
             self._drop(entry)
@@ -370,7 +301,7 @@ class Board:
         for key, entry in bucket.items():
             wanted = entry.about
             if wanted is None:
-                entry.about = wanted = _subject(entry.text)
+                entry.about = wanted = subject(entry.text)
             if wanted and 5 * len(wanted & said) >= 3 * len(wanted):
                 gone.append(key)
         for key in gone:
@@ -413,55 +344,3 @@ class Board:
         by = f" by {', '.join([name for name, _id in done])}" if done else ""
         text = f"{entry.text}{FIXED}{by}"
         self.put(Section.ERRORS, text, (*entry.ids, *[action_id for _name, action_id in done], id_), key=text)
-
-
-_TASK_WORDS: Final = tokens("todo still need needs have done remaining task remind me please must should open next will let ll")
-
-
-def _subject(text: str) -> frozenset[str]:
-    """What an open task is about, without the words that say that it is open."""
-    if not text.isascii():
-        for cue in OPEN.scripts:
-            text = text.replace(cue, " ")
-    return tokens(text) - _TASK_WORDS
-
-
-def key_of(section: Section, text: str) -> str:
-    """Under which key a line stands. Two lines with one key contradict or repeat each other."""
-    match section:
-        case Section.FILES:
-            return text.partition(": ")[2]
-        case Section.COMMANDS:
-            return text.partition(ARROW)[0]
-        case Section.ERRORS:
-            return text if FIXED in text else text.partition(ARROW)[0]
-        case Section.FACTS:
-            found = stated(text)
-            return f"={found[0]}" if found else normal(text)
-        case Section.CONSTRAINTS:
-            return _rule_key(text)
-        case Section.NEXT:
-            return "next"
-        case _:
-            return normal(text)
-
-
-def normal(text: str) -> str:
-    """A text for comparing: words only, lower case, bounded."""
-    return " ".join(WORD.findall(folded(text[:600]))) or text[:600]
-
-
-_RULE_TOKENS: Final = tokens(" ".join(RULES.words)) | tokens("do not please don't dont")
-_RULE_WORDS: Final = RULES.words | word_set("do not use using only please you on from now you'd i i'll make sure be to the a an")
-
-
-def _rule_key(text: str) -> str:
-    """What a rule is about, so that "never use tabs" meets "always use tabs" and "from now on, tabs".
-
-    Only short rules meet that way: in a long one the words that are left out may be what matters.
-    """
-    found = stated(text)
-    if found and len(found[0]) <= KEY_MAX // 2 and has_identifier(found[1]) and words_of(found[0]).isdisjoint(RULES.words):
-        return f"={found[0]}"
-    about = [word for word in WORD.findall(folded(text[:600])) if word not in _RULE_WORDS]
-    return " ".join(sorted(set(about))) if 0 < len(about) <= 6 else normal(text)

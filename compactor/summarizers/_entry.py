@@ -19,7 +19,7 @@ from ._words import DENSE, STOP, WORD, folded, tokens, word_set, words_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ._slots import Atoms
+    from ._atoms import Atoms
 
 ARROW: Final = " → "
 RANK: Final = {role: rank for rank, role in enumerate(ROLES)}

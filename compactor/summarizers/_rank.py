@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 from compactor.messages import AssistantMessage, UserMessage, text_of
 
-from ._board import FIXED
 from ._cues import ANY_CUE, CORRECTIONS, REASONS
+from ._keys import FIXED
 from ._lines import Section
 from ._words import DENSE, STOP, folded, has_identifier, words_of
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
-from ._board import Board, key_of, normal
+from ._board import Board
 from ._entry import PINNED, Entry, read_later
 from ._extract import extract
+from ._keys import key_of, normal
 from ._lines import ELLIPSIS, SIGNED, Section, clean, left_out, read_digest, read_title, shorten, title, write_line, written_id
 from ._rank import CLOSE_CHARS, CLOSE_MIN, FIRST_GOAL, LAST_GOAL, NEWER, OLDER, Rarity, value_of
 from ._values import values_of
@@ -103,7 +104,7 @@ def _read_previous(summary: Summary | None, board: Board) -> int:
                     board.describe(entry)
                     board.index(entry)
                 if entry is not None and later is not None and text == parts[-1]:
-                    board.restore(entry, later)
+                    board.links.restore(entry, later)
     id_ = written_id(summary.id or "")
     for text in foreign:
         for sentence in sentences(text):
@@ -246,7 +247,12 @@ class _Page:
             value = value_of(entry, rare) + age * scale
             if entry.is_later:
                 value += NEWER * rare
-            if entry.later is not None and entry.later.by != PINNED and entry.ids[:1] != first_ids and entry.section is not Section.CONSTRAINTS:
+            if (
+                entry.later is not None
+                and entry.later.by != PINNED
+                and entry.ids[:1] != first_ids
+                and entry.section is not Section.CONSTRAINTS
+            ):
                 # Served alone it would mislead, and together they are long: it goes first.
                 value -= OLDER
             elif entry.section is Section.GOALS:
