@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import attrs
@@ -16,7 +17,7 @@ from compactor.summarizers import DigestSummarizer
 sys.path.insert(0, str(Path(__file__).parent / "bench"))
 
 import digest as bench
-from digest_sessions import DEVELOPMENT_SEEDS, HELD_BACK_SEEDS, KINDS, LANGUAGES, make_session
+from digest_sessions import DEVELOPMENT_SEEDS, HELD_BACK_B_SEEDS, HELD_BACK_SEEDS, KINDS, LANGUAGES, make_session
 
 ONE_EACH = DEVELOPMENT_SEEDS[: len(LANGUAGES)]
 """One session per language."""
@@ -76,10 +77,11 @@ def test_a_mutant_that_keeps_the_first_digest_serves_stale_values() -> None:
     assert mutant.stale.total() > 4
 
 
-def test_the_held_back_sessions_are_the_ones_that_were_frozen() -> None:
-    plain = [attrs.asdict(make_session(seed)) for seed in HELD_BACK_SEEDS]
+@pytest.mark.parametrize(("seeds", "frozen"), [(HELD_BACK_SEEDS, "76fc7de27ae05786"), (HELD_BACK_B_SEEDS, "1e8d5da030e495cd")])
+def test_the_held_back_sessions_are_the_ones_that_were_frozen(seeds: Sequence[int], frozen: str) -> None:
+    plain = [attrs.asdict(make_session(seed)) for seed in seeds]
     text = json.dumps(plain, ensure_ascii=False, sort_keys=True)
-    assert hashlib.sha256(text.encode()).hexdigest()[:16] == "76fc7de27ae05786"
+    assert hashlib.sha256(text.encode()).hexdigest()[:16] == frozen
 
 
 def test_development_and_held_back_pools_share_no_phrase() -> None:

@@ -60,7 +60,7 @@ def identifiers(context: ActiveContext) -> list[str]:
     return list(found)
 
 
-async def kill_in_the_middle(path: Path) -> None:
+def kill_in_the_middle(path: Path) -> None:
     """Let another process begin a compaction, and kill it there."""
     child = subprocess.Popen([sys.executable, "-c", CHILD, str(path)], stdout=subprocess.PIPE, text=True)
     assert child.stdout is not None
@@ -98,7 +98,7 @@ async def test_three_compactions_a_kill_a_fourth_and_everything_can_be_told(tmp_
             await session.pin(f"rule {number}")
             await say(session, f"again after {number}")
         before = session.context
-    await kill_in_the_middle(path)
+    kill_in_the_middle(path)
     async with opened() as session:
         assert session.context == before, "a run that was killed contributed nothing"
         await compacted(session)
@@ -133,10 +133,9 @@ async def test_three_compactions_a_kill_a_fourth_and_everything_can_be_told(tmp_
         assert lost == []
 
 
-async def test_what_stood_still_is_not_lost_while_another_process_owns_the_session(tmp_path: Path) -> None:
-    path = tmp_path / "agent.ledger"
-    async with open_session(path, session_id="s", context={"messages": [UserMessage("hello", id="u")]}, auto=False) as session:
-        async with open_ledger(path) as ledger:
-            assert [message.id for message in await ledger.transcript("s")] == ["u"]
-            await session.append(UserMessage("again", id="v"))
-            assert [message.id for message in (await ledger.surface_at("s")).messages] == ["u", "v"]
+async def test_a_view_follows_what_the_owner_writes(tmp_path: Path) -> None:
+    path, first = tmp_path / "agent.ledger", {"messages": [UserMessage("hello", id="u")]}
+    async with open_session(path, session_id="s", context=first, auto=False) as session, open_ledger(path) as ledger:
+        assert [message.id for message in await ledger.transcript("s")] == ["u"]
+        await session.append(UserMessage("again", id="v"))
+        assert [message.id for message in (await ledger.surface_at("s")).messages] == ["u", "v"]

@@ -1,4 +1,4 @@
-"""What a digest keeps, per kind and language: ``python tests/bench/digest.py [dev|held|all]``. Never part of the test suite.
+"""What a digest keeps, per kind and language: ``python tests/bench/digest.py [dev|more|held|heldb|all]``. Never part of the test suite.
 
 Each session is compacted after each of its three rounds, to 20 % of everything that was said so far (*tight*: of what
 the context then has, which is about 8 % in the end), half of it for the summary. Pins come on top. An item counts as kept when all its key words stand in what a model would then be sent. An update is served
@@ -19,7 +19,16 @@ import trio
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from digest_sessions import DEVELOPMENT_SEEDS, HELD_BACK_SEEDS, KINDS, LANGUAGES, Session, make_session
+from digest_sessions import (
+    DEVELOPMENT_SEEDS,
+    HELD_BACK_B_SEEDS,
+    HELD_BACK_SEEDS,
+    KINDS,
+    LANGUAGES,
+    MORE_SEEDS,
+    Session,
+    make_session,
+)
 
 from compactor import ActiveContext, Committed, SummaryRequest, build_active_context, compact_context
 from compactor.messages import AssistantMessage, Text, text_of
@@ -187,5 +196,9 @@ if __name__ == "__main__":
     which = sys.argv[1] if len(sys.argv) > 1 else "all"
     if which in ("dev", "all"):
         table("development seeds", DEVELOPMENT_SEEDS)
+    if which in ("more", "all"):
+        table("more development seeds: updates without a word of change", MORE_SEEDS)
     if which in ("held", "all"):
         table("held-back seeds", HELD_BACK_SEEDS)
+    if which in ("heldb", "all"):
+        table("second held-back seeds, phrases by other hands", HELD_BACK_B_SEEDS)

@@ -14,12 +14,19 @@ from typing import Any, Final
 
 import attrs
 from digest_heldback import HELD_BACK
+from digest_heldback_b import HELD_BACK_B
 from digest_phrases import DEVELOPMENT
+from digest_phrases_more import MIXED, MORE, ODD
 
 KINDS: Final = ("rule", "fact", "decision", "task", "preference", "update")
 LANGUAGES: Final = tuple(DEVELOPMENT)
 DEVELOPMENT_SEEDS: Final = tuple(range(24))
+MORE_SEEDS: Final = tuple(range(1_000, 1_056))
+MIXED_SEEDS: Final = tuple(range(2_000, 2_056))
+ODD_SEEDS: Final = tuple(range(3_000, 3_056))
 HELD_BACK_SEEDS: Final = tuple(range(9_000, 9_024))
+HELD_BACK_B_SEEDS: Final = (*range(9_100, 9_121), 9_122, 9_123, 9_129)
+"""Seed 9121 ends with a tool round that is larger than what may stay; 9129 takes its place, in the same language."""
 ROUNDS: Final = 3
 DENSE: Final = ("zh", "ja")
 
@@ -101,6 +108,27 @@ HELD_WORLD: Final = World(
     ),
     _words("loaded decoded ignored stored sent drawn written built bundled probed joined repeated"),
 )
+HELD_B_WORLD: Final = World(
+    HELD_BACK_B,
+    _words(
+        "Snowflake Salt Thrift Memcached Starlette Pulsar Rollup Zabbix Puppet Spark Genoa Bergen CockroachDB Huey Swarm Envoy"
+    ),
+    _words("payroll dispatch archive-ca northstar vouchers silo desk-tool beacons coupons hangar"),
+    ("Karin Lund", "Diego Prats", "Mei Sato", "Paul Adeyemi", "Vera Stein", "Hugo Blanc"),
+    _words("ora4.west.example kv2.par.example cr-7.intern box3.dev.example lb5.example queue9.intern"),
+    _words("/data/vault/z9 /home/ops/parcels ~/tmp/stack docs/2023/draft build/nightly /mnt/cold/shelf raw/feeds"),
+    (
+        "ZeroDivisionError: division by zero",
+        "ETIMEDOUT during handshake",
+        "expected status 204, got 502",
+        "CS0103 name does not exist",
+        "SQLSTATE 23505 duplicate key",
+    ),
+    _words("pulled unpacked dropped parked pushed painted emptied packed bound walked folded redone"),
+)
+MORE_WORLD: Final = attrs.evolve(DEV_WORLD, phrases=MORE)
+MIXED_WORLD: Final = attrs.evolve(DEV_WORLD, phrases=MIXED)
+ODD_WORLD: Final = attrs.evolve(DEV_WORLD, phrases=ODD)
 
 DOMAINS: Final = {
     "coding": (("read_file", "path"), ("edit_file", "path"), ("bash", "command"), ("grep", "pattern")),
@@ -346,5 +374,14 @@ def _upper(text: str) -> str:
 
 def make_session(seed: int) -> Session:
     """The session of a seed; which split it belongs to follows from the seed."""
-    world = HELD_WORLD if seed in HELD_BACK_SEEDS else DEV_WORLD
+    world = next((world for seeds, world in _SPLITS if seed in seeds), DEV_WORLD)
     return _Maker(seed, LANGUAGES[seed % len(LANGUAGES)], world).session()
+
+
+_SPLITS: Final = (
+    (HELD_BACK_SEEDS, HELD_WORLD),
+    (HELD_BACK_B_SEEDS, HELD_B_WORLD),
+    (MORE_SEEDS, MORE_WORLD),
+    (MIXED_SEEDS, MIXED_WORLD),
+    (ODD_SEEDS, ODD_WORLD),
+)
