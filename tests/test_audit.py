@@ -526,7 +526,7 @@ async def test_a_start_without_an_end_is_a_trace_and_says_of_which_life() -> Non
     ledger = MemoryLedger()
     await lived(ledger, lives=1)
     lease = await ledger.acquire("s", owner="one")
-    await ledger.append(lease, [Draft(EventType.COMPACTION_STARTED, {"run": "c-lost", "hidden": [], "input": NOTHING})])
+    await ledger.append(lease, [Draft(EventType.COMPACTION_STARTED, {"run": "c-lost", "hidden": [], "input": ""})])
     audit = await verify(ledger)
     assert audit.ok
     assert "it may be running" in audit.traces[0].message
