@@ -38,7 +38,7 @@ _LITTLE: Final = (
     | FRAME_WORDS
     | word_set(
         "j ai c qu n s t lautet lauten reads heißt soll sollte sein sei wird bleibt sera será serait serán queda voilà reste ese sería été "
-        "war будет that if when since because about all everybody us me just dass wenn ob seit bitte mal noch schon alles was que si quand "
+        "war будет that if when since because about all everybody me just dass wenn ob seit bitte mal noch schon alles was que si quand "
         "depuis tout tous on me ya todo todos cuando desde esta ce matin что если чтобы когда там тут уже все всё "
         "must should ought needs doit doivent être debe deben ser muss müssen darf должен должна должно быть "
         "initial final revised updated actual correct right real latest previous former original preliminary provisional temporary proposed "
@@ -54,7 +54,7 @@ NUMBERED: Final = tokens(
 """What is numbered: "page 3" and "page 4" are two pages."""
 # Where words are not separated, these end one: particles, and what often stands before a noun.
 ENDS: Final = frozenset(
-    "必应该会能可须当新旧原终始初前后最正确实际로라고면새종음히기知早晚做作到来以至据的了是为把将就请先用给要按和与跟及对从在说让于设定填取选这那个我你他她们在其やはをがのにでもとへ、은는이가을를로와과의에도만요니다서고"
+    "건件必应该会能可须当新旧原终始初前后最正确实际로라고면새종음히기知早晚做作到来以至据的了是为把将就请先用给要按和与跟及对从在说让于设定填取选这那个我你他她们在其やはをがのにでもとへ、은는이가을를로와과의에도만요니다서고"
 )
 COPULAS: Final = frozenset("是为はが는은가이")
 KANA: Final = frozenset(map(chr, range(0x3041, 0x3097)))

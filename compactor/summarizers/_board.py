@@ -192,8 +192,15 @@ class Board:
             else:
                 self._rewrite(entry, old, new, news)
 
-    def pin(self, text: str) -> None:
-        """Hold the lines against a pinned text: what was said before it gives way, what was said after it stays and says so."""
+    def hold(self, pins: Iterable[str]) -> None:
+        """Hold the lines against pinned texts: what was said before one gives way, what was said after it stays and says so."""
+        marked = [entry for entry in self.lines() if entry.later is not None and entry.later.by == PINNED]
+        for entry in marked:
+            entry.later = None
+        for text in pins:
+            self._pin(text, marked)
+
+    def _pin(self, text: str, marked: list[Entry]) -> None:
         pin = Entry(Section.CONSTRAINTS, text, (), "user", 0)
         self.describe(pin)
         wanted = normal(text)
@@ -210,8 +217,8 @@ class Board:
                 pair = contradiction(pin, entry, change=True)
             if pair is None:
                 continue
-            if entry.at > pin.at or (entry.later is not None and entry.later.by == PINNED and pin.at == self.links.read_at):
-                if entry.later is None or entry.later.by == PINNED:
+            if entry.at > pin.at or (entry in marked and pin.at == self.links.read_at):
+                if entry.later is None:
                     self.links.note(entry, pair[0], pair[1], pin)
             else:
                 self._retire(pair[0], pair[1], pin, only=entry)

@@ -14,7 +14,7 @@ from ._entry import PINNED, RANK, Entry, Later, is_distinct
 from ._lines import Section
 from ._slots import rival
 from ._values import NOUN_KINDS, Value, values_of
-from ._words import folded
+from ._words import folded, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 RELATED_MAX: Final = 16
 """How many older lines are compared with a new statement per word; bounds the work."""
 RARE_MAX: Final = 10
+COMMON_MIN: Final = 64
+"""A word of so many lines tells nothing apart."""
 QUOTED_MAX: Final = 100
 """Up to this length a later statement is quoted as a whole where its value alone would say too little."""
 NO_BRACKETS: Final = str.maketrans("()", "  ")
@@ -51,6 +53,8 @@ class Links:
         weights: Counter[Entry] = Counter()
         for token in news.topic:
             known = self.by_token.get(token, ())
+            if len(known) > COMMON_MIN:
+                continue
             # A word that hardly any line holds says as much as two others.
             for entry in known[-RELATED_MAX:]:
                 weights[entry] += 2 if len(known) <= RARE_MAX else 1
@@ -93,7 +97,10 @@ class Links:
             return
         if any(value.key == new.key for value in entry.values):
             return
-        is_part = new.kind in NOUN_KINDS or new.kind != old.kind or news.text[new.end :].count(" ") > 1
+        behind = news.text[new.end :]
+        is_part = (
+            new.kind in NOUN_KINDS or new.kind != old.kind or (behind.count(" ") > 1 and tokens(behind).isdisjoint(entry.topic))
+        )
         whole = news.text if is_part and len(news.text) <= QUOTED_MAX else news.text[new.start : new.end]
         was = next((entry.text[value.start : value.end] for value in entry.values if value.key == old.key), "")
         if not was and folded(entry.text[old.start : old.end]) == old.key:

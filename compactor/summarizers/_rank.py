@@ -16,10 +16,11 @@ from compactor.messages import AssistantMessage, UserMessage, text_of
 from ._cues import ANY_CUE, CORRECTIONS, REASONS
 from ._keys import FIXED
 from ._lines import Section
-from ._words import DENSE, STOP, folded, has_identifier, words_of
+from ._words import DENSE, PUNCTUATION, STOP, folded, has_identifier, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from collections.abc import Set as AbstractSet
 
     from compactor.messages import Message
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 LOOK: Final = 600
 """How much of the head and the tail of a text is counted."""
-CLOSE_MIN: Final = 560
+CLOSE_MIN: Final = 400
 """Up to so many sentences are read closely whatever the budget; of a longer span it is the most telling messages."""
 CLOSE_CHARS: Final = 32
 """One more sentence is read closely per so many code points of the budget."""
@@ -54,15 +55,16 @@ OLDER: Final = 60
 """What a line gains when it gives another value to something, and what the line before it loses."""
 
 
-def terms(text: str) -> frozenset[str]:
+def terms(text: str) -> AbstractSet[str]:
     """The words of a text without numbers; pairs of characters where words are not separated."""
     if len(text) > 2 * LOOK:
         text = f"{text[:LOOK]} {text[-LOOK:]}"
     lower = folded(text)
-    words = words_of(lower)
     if lower.isascii() or not DENSE.search(lower):
-        return words
-    return words | frozenset(map(str.__add__, lower, lower[1:]))
+        return words_of(lower)
+    found = set(map(str.__add__, lower, lower[1:]))
+    found.update(lower.translate(PUNCTUATION).split())
+    return found
 
 
 _REWRITTEN: Final = re.compile(r"\((?:assistant: |tool: )?now ")
@@ -81,7 +83,7 @@ class Rarity:
             self.close = self._closest(messages, told, sizes, close_max)
 
     def _closest(
-        self, messages: Sequence[Message], told: list[frozenset[str]], sizes: list[int], close_max: int
+        self, messages: Sequence[Message], told: list[AbstractSet[str]], sizes: list[int], close_max: int
     ) -> frozenset[int]:
         """The places of the most telling texts: rare words, cue words, the user's before others', later before earlier."""
         rare = {word for word, count in self.counts.items() if count < 3}

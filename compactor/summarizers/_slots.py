@@ -103,6 +103,11 @@ class _Noun:
         glued = self.is_short or (rest and len(rest[0]) == 1 and len(self.atoms[self.end - 1]) == 1)
         return rest[0] if glued and rest and rest[0] > DET and rest[0] not in ENDS else ""
 
+    def is_followed(self, value: Value) -> bool:
+        """True when another word than the value follows directly: "the cap *check*"."""
+        behind = self.atoms[self.end] if self.end < len(self.atoms) else BREAK
+        return behind > DET and behind not in ENDS and self.places[self.end][0] != value.start
+
     def is_whole(self) -> bool:
         """True when its part of the sentence holds just this noun, and what follows says of it: "build failure: X"."""
         at = self.start - 1
@@ -140,6 +145,9 @@ class _Noun:
                 # "Lead Ruth Bell" in a language that writes nouns large: the name is what comes after the noun.
                 value = Value("names", value.key[last + 1 - value.start :], last + 1, value.end)
             gap = value.start - last if value.start >= last else first - value.end
+            if value.kind in NAME_KINDS and value.end + 1 == first and self.modifier():
+                # "The EU limit": a name in front of a noun says which one it is.
+                continue
             # A plain capital may be any German noun, so it has to stand right there.
             is_plain = value.kind == "name" and line.text[value.start + 1 : value.end].islower()
             if 0 <= gap <= (NEAR if self.is_short else FAR) and not (is_plain and (self.is_short or self.is_apart(value))):
@@ -172,13 +180,23 @@ class _Noun:
         )
 
     def between(self, value: Value) -> list[str]:
-        """The words that say something between it and a value."""
+        """The words that say something between it and a value; behind "login error:" all words are the value's."""
+        if self.atoms[self.end : self.end + 1] == (BIND,) and value.start > self.places[self.end][0] and self.is_whole():
+            return []
         first, last = self.places[self.start][0], self.places[self.end - 1][1]
         return [
             atom
             for atom, (start, end) in zip(self.atoms, self.places, strict=True)
             if atom > DET and atom not in ENDS and (last <= start < value.start or value.end < end <= first)
         ]
+
+    def is_cut(self, value: Value) -> bool:
+        """True when a mark stands between it and a value."""
+        first, last = self.places[self.start][0], self.places[self.end - 1][1]
+        return any(
+            atom == BREAK and (last <= start < value.start or value.end < end <= first)
+            for atom, (start, end) in zip(self.atoms, self.places, strict=True)
+        )
 
     def is_apart(self, value: Value, most: float = 0) -> bool:
         """True when more than this stands between it and a value."""
@@ -206,11 +224,15 @@ def _pair(here: _Noun, news: Entry, there: _Noun, entry: Entry) -> tuple[Value, 
         if any(_is_alike(one, other) and one.key in held for one in here.beside(news)):
             return None
         return (other, value) if _is_one_slot(here, value, there, other) else None
-    if here.is_short or not (here.is_whole() or there.is_whole()):
+    if here.is_short:
         return None
     # Errors come in all shapes: "login error: ECONNRESET", "login error: TS2345". Here the noun has to be all that has the value.
     old = [value for value in there.beside(entry) if value.key not in said]
-    if not new or not old or held & said or not _is_one_slot(here, new[0], there, old[0]):
+    if not new or not old or held & said or new[0].kind[:6] == old[0].kind[:6] == "number":
+        return None
+    if not (here.is_whole() or there.is_whole()):
+        return None
+    if here.is_followed(new[0]) or there.is_followed(old[0]) or not _is_one_slot(here, new[0], there, old[0]):
         return None
     return old[0], new[0]
 
@@ -225,7 +247,9 @@ def _is_one_slot(here: _Noun, value: Value, there: _Noun, other: Value) -> bool:
         return False
     # "I wrote down 5 for the limit" and "I wrote down 8 for the port" share words, and are about what they do not share.
     mine, theirs = here.beyond(value), there.beyond(other)
-    return not (mine - theirs and theirs - mine) or (here.is_led(value) and there.is_led(other))
+    if not (mine - theirs and theirs - mine):
+        return True
+    return here.is_led(value) and there.is_led(other) and not (here.is_cut(value) and there.is_cut(other))
 
 
 def _are_apart(mine: list[str], theirs: list[str]) -> bool:

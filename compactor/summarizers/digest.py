@@ -16,7 +16,7 @@ from ._extract import extract
 from ._keys import key_of, normal
 from ._lines import ELLIPSIS, SIGNED, Section, clean, left_out, read_digest, read_title, shorten, title, write_line, written_id
 from ._rank import CLOSE_CHARS, CLOSE_MIN, FIRST_GOAL, LAST_GOAL, NEWER, OLDER, Rarity, value_of
-from ._values import values_of
+from ._values import topic_of, values_of
 from ._words import sentences, tokens
 
 if TYPE_CHECKING:
@@ -72,13 +72,9 @@ class DigestSummarizer:
         rarity = Rarity(request.messages, [entry.text for entry in board.lines()], CLOSE_MIN + budget // CLOSE_CHARS)
         board.all_read()
         extract(request.messages, board, rarity.close)
-        for requirement in request.requirements:
-            board.pin(clean(requirement.content)[:PIN_MAX])
-        pinned = {normal(clean(requirement.content)) for requirement in request.requirements}
-        values = {
-            value.key for requirement in request.requirements for value in values_of(requirement.content) if len(value.key) > 2
-        }
-        entries = [entry for entry in board.lines() if not pinned or not _is_pinned(entry, pinned, values)]
+        board.hold([clean(requirement.content)[:PIN_MAX] for requirement in request.requirements])
+        pins = [_Pin.of(clean(requirement.content)) for requirement in request.requirements]
+        entries = [entry for entry in board.lines() if not any(pin.says(entry) for pin in pins)]
         return _Page(entries, board.dropped, count, max(budget, 1), self, tokens(request.instructions or ""), rarity).text()
 
 
@@ -117,14 +113,32 @@ def _ends(text: str) -> bool:
     return text.endswith((".", "!", "?", "。", "！", "？", "…"))
 
 
-def _is_pinned(entry: Entry, pinned: set[str], values: set[str]) -> bool:
-    """True for a line that repeats a pinned text, and for a command with a pinned value.
+@attrs.frozen
+class _Pin:
+    """A pinned text, to leave out the lines that say nothing else.
 
-    When that pin changes, no line is left that says which value the command's was, and it would look current for ever.
+    When the pin changes, a line in other words would be left that nobody could tell to be old.
     """
-    if entry.section is Section.COMMANDS:
-        return any(value.key in values for value in entry.values)
-    return normal(entry.text) in pinned
+
+    text: str
+    values: frozenset[str]
+    topic: frozenset[str]
+
+    @classmethod
+    def of(cls, text: str) -> _Pin:
+        values = values_of(text)
+        return cls(f" {normal(text)} ", frozenset([value.key for value in values]), topic_of(text, values))
+
+    def says(self, entry: Entry) -> bool:
+        """True for a line that repeats the pin, in whole or in part, and for a command with a value of it."""
+        keys = [value.key for value in entry.values]
+        if entry.section is Section.COMMANDS:
+            return any(len(key) > 2 and key in self.values for key in keys)
+        if f" {normal(entry.text)} " == self.text or (keys and f" {normal(entry.text)} " in self.text):
+            return True
+        return (
+            bool(keys) and entry.section is not Section.CONSTRAINTS and self.values.issuperset(keys) and entry.topic <= self.topic
+        )
 
 
 class _Page:
