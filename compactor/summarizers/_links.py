@@ -78,7 +78,7 @@ class Links:
             if old.key in heard:
                 continue
             heard.add(old.key)
-            for echo in self.by_value.get(old.key, ())[-RELATED_MAX:]:
+            for echo in self.by_value.get(old.key, ())[-RELATED_MAX // 2 :]:
                 if echo is entry or echo.gone or (echo.later is not None and echo.later.new == news.text[new.start : new.end]):
                     continue
                 is_command = echo.section is Section.COMMANDS and len(old.key) > 2
@@ -97,15 +97,17 @@ class Links:
             return
         if any(value.key == new.key for value in entry.values):
             return
-        behind = news.text[new.end :]
-        is_part = (
-            new.kind in NOUN_KINDS or new.kind != old.kind or (behind.count(" ") > 1 and tokens(behind).isdisjoint(entry.topic))
-        )
-        whole = news.text if is_part and len(news.text) <= QUOTED_MAX else news.text[new.start : new.end]
         was = next((entry.text[value.start : value.end] for value in entry.values if value.key == old.key), "")
         if not was and folded(entry.text[old.start : old.end]) == old.key:
             was = entry.text[old.start : old.end]
         if was:
+            behind = news.text[new.end :]
+            is_part = (
+                new.kind in NOUN_KINDS
+                or new.kind != old.kind
+                or (behind.count(" ") > 1 and tokens(behind).isdisjoint(entry.topic))
+            )
+            whole = news.text if is_part and len(news.text) <= QUOTED_MAX else news.text[new.start : new.end]
             is_pin = not news.ids
             by = PINNED if is_pin else speaker if RANK[speaker] < RANK[entry.role or "user"] else ""
             entry.later = Later(was.translate(NO_BRACKETS), whole.translate(NO_BRACKETS), by)

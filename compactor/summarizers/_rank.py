@@ -16,7 +16,7 @@ from compactor.messages import AssistantMessage, UserMessage, text_of
 from ._cues import ANY_CUE, CORRECTIONS, REASONS
 from ._keys import FIXED
 from ._lines import Section
-from ._words import DENSE, PUNCTUATION, STOP, folded, has_identifier, words_of
+from ._words import DENSE, DENSE_CHARS, STOP, folded, has_identifier, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -62,9 +62,14 @@ def terms(text: str) -> AbstractSet[str]:
     lower = folded(text)
     if lower.isascii() or not DENSE.search(lower):
         return words_of(lower)
-    found = set(map(str.__add__, lower, lower[1:]))
-    found.update(lower.translate(PUNCTUATION).split())
+    found = set(_PAIRS.findall(lower))
+    found.update(_WORDS.findall(lower))
     return found
+
+
+# For the longest conversations these two are half of all the work; translating and splitting took twice as long.
+_PAIRS: Final = re.compile(f"(?=([{DENSE_CHARS}]{{2}}))")
+_WORDS: Final = re.compile("[a-zа-яё0-9_'-]{2,}")
 
 
 _REWRITTEN: Final = re.compile(r"\((?:assistant: |tool: )?now ")
